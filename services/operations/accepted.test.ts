@@ -1,5 +1,5 @@
 import { before, type Changes, facts, factsOf, safeTopic } from '../../tests/support/facts.ts';
-import { blocking, findings, metChecks } from './findings.ts';
+import { blockingFindings, findings, passedChecks } from './findings.ts';
 
 const active = factsOf(1, 'active');
 const olderAccepted = {
@@ -17,7 +17,7 @@ test('a lag for which Kafka keeps tombstones prevents nothing, and no acceptance
     const given = facts([active, factsOf(2, 'standby', { generation })], {
       kafka: { ...facts([]).kafka, settings },
     });
-    return blocking(findings(given), 2, 'rollback').map(({ name }) => name);
+    return blockingFindings(findings(given), 2, 'rollback').map(({ name }) => name);
   };
   // The longest lag may be a tenth longer than the recorded one.
   expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
@@ -33,7 +33,7 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
       }),
     ]);
   const prevented = (generation: Changes['generation']) =>
-    blocking(findings(given(generation)), 2, 'promote').map(({ name }) => name);
+    blockingFindings(findings(given(generation)), 2, 'promote').map(({ name }) => name);
   const all = findings(given());
   expect(prevented({})).toEqual(['compared']);
   expect(prevented({ accepted: [{ ...olderAccepted, at: before(601) }] })).toEqual(['freshness', 'compared']);
@@ -45,7 +45,7 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
   expect(findings(given({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept).toBe(
     'npx support-cli accept older 2 --why <reason>',
   );
-  expect(metChecks(all, 2, 'promote').filter(({ isAccepted }) => isAccepted)).toMatchObject([
+  expect(passedChecks(all, 2, 'promote').filter(({ isAccepted }) => isAccepted)).toMatchObject([
     { text: expect.stringMatching(/^its watermark .* is .* older/) as string },
   ]);
 });

@@ -12,92 +12,97 @@ import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
 import { type NotCounted, optional } from './optional.ts';
 import { readSharedTokens } from './shared-tokens.ts';
 
-/** Everything that findings report to an operator, read once. `findings` evaluates it. */
+/** The answers of MongoDB and Kafka, read once. `findings` evaluates them without a further read. */
 export type Facts = {
   now: Date;
   deployment: OperatorDeps['config']['DEPLOYMENT'];
   /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
-  /** Where something of a read model is left without a registry; empty if there is a registry. */
+  /** If the registry is missing: the collections and databases that still hold a part of a read model. */
   leftovers: string[];
-  /** The collections of the control database that are gone, or are other ones. */
+  /** The collections of the control database that are gone, or have been replaced. */
   lost: LostCollection[];
-  /** The tokens of the active generation that are refused although an active key has them; null: not counted. */
+  /** The tokens that the API refuses although an active key has them; null if MongoDB did not count them. */
   sharedTokens: TokenKeys[] | null;
   /** The generations that are not dropped. */
   generations: GenerationFacts[];
   kafka: KafkaFacts;
   replicas: Replica[];
-  /**
-   * Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not report
-   * it.
-   */
+  /** The last write that a majority of MongoDB's members confirmed; null if they confirm writes, or if unknown. */
   noMajoritySince: Date | null;
-  /** The dead letters that stand unapplied in any generation; null: not counted. */
+  /** The dead letters that stand unapplied in any generation; null if MongoDB did not count them. */
   deadLetters: number | null;
-  /** The part of its share that the bytes of dead letters take, of the topic that takes most; null: not counted. */
+  /**
+   * Each topic has a share of `DEAD_LETTER_MEGABYTES_MAX`. How full the fullest share is, from 0 to 1; null if MongoDB
+   * did not sum the bytes.
+   */
   deadLetterBytesFilled: number | null;
   /** The parts that MongoDB refused to count. */
   notCounted: NotCounted[];
 };
 
-/** A page or a status waits this long for Kafka, in milliseconds. After that it shows the facts of MongoDB alone. */
-const shownWithinMs = 3_000;
+/** `status` and the console wait this long for Kafka, in milliseconds, and then show the facts of MongoDB alone. */
+const kafkaTimeoutToShowMs = 3_000;
+/** A verb that changes something waits longer for Kafka, because a slow answer must not refuse a step. */
+const kafkaTimeoutToActMs = 30_000;
 /** MongoDB may sum the bytes of dead letters for this long, in milliseconds. */
 const measureTimeoutMs = 500;
-/** A verb that acts on the facts waits longer: a slow answer must refuse no step. */
-const actedWithinMs = 30_000;
 
 type FactDeps = Pick<OperatorDeps, 'control' | 'config' | 'topics' | 'now'>;
 
-/** Reads the facts; `before` are earlier ones, for rates. */
+/** Reads the facts. The rates of `Facts` are computed against `before`, the previous reading. */
 export type ReadFacts = (before: Facts | null) => Promise<Facts>;
 
-/** Reads the facts, to act on them, with connected clients of Kafka. `before` are earlier facts, for rates. */
-export const factsNow = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>
-  readFacts(deps, (work) => work(deps), before, actedWithinMs);
+/** Reads the facts for a verb that acts on them. The clients of Kafka in `deps` are connected. */
+export const readFactsToAct = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>
+  readFacts(deps, (work) => work(deps), before, kafkaTimeoutToActMs);
 
-/** Reads the facts, to show them. Rejects only if MongoDB does not answer. */
+/** Reads the facts to show them. Rejects only if MongoDB does not answer. */
 export async function readFacts(
   deps: FactDeps,
   useKafka: UseKafka,
   before: Facts | null,
-  kafkaWithinMs = shownWithinMs,
+  kafkaTimeoutMs = kafkaTimeoutToShowMs,
 ): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
   const leftovers = registry ? [] : await findReadModel(control);
-  const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
-  const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
+  const existing = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
+  const kafka = await readKafka(deps, useKafka, existing, kafkaTimeoutMs);
   const now = await deps.now();
   const projectors = await readProjectors(control);
   const notCounted: NotCounted[] = [];
+  const shared = { registry, projectors, kafka, now, before, notCounted };
   const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics);
-  const facts = await named({
-    generations: Promise.all(
-      living.map((one) =>
-        readGeneration(deps, { registry, projectors, kafka, now, before, notCounted }, one),
+  const [generations, noMajoritySince, replicas, lost, deadLetters, deadLetterBytesFilled, sharedTokens] =
+    await Promise.all([
+      Promise.all(existing.map((generation) => readGeneration(deps, shared, generation))),
+      readNoMajoritySince(control),
+      liveReplicas(control, now),
+      readLost(control, registry?.manifest),
+      optional(notCounted, 'dead letters', async () =>
+        (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
       ),
-    ),
-    noMajoritySince: readNoMajoritySince(control),
-    replicas: liveReplicas(control, now),
-    deadLetters: optional(notCounted, 'dead letters', async () =>
-      (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
-    ),
-    deadLetterBytesFilled: optional(notCounted, 'the bytes of the dead letters', async () =>
-      filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
-    ),
-    lost: readLost(control, registry?.manifest),
-    sharedTokens: optional(notCounted, 'tokens of several keys', () =>
-      readSharedTokens(control, config.DATABASE_NAME, registry),
-    ),
-  });
-  return { ...facts, now, deployment: config.DEPLOYMENT, registry, leftovers, kafka, notCounted };
-}
-
-/** Awaits the values of an object, all at once. */
-async function named<T extends Record<string, Promise<unknown>>>(readings: T) {
-  const values = await Promise.all(Object.values(readings));
-  const entries = Object.keys(readings).map((key, index) => [key, values[index]]);
-  return Object.fromEntries(entries) as { [K in keyof T]: Awaited<T[K]> };
+      optional(notCounted, 'the bytes of the dead letters', async () =>
+        filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
+      ),
+      optional(notCounted, 'tokens of several keys', () =>
+        readSharedTokens(control, config.DATABASE_NAME, registry),
+      ),
+    ]);
+  return {
+    now,
+    deployment: config.DEPLOYMENT,
+    registry,
+    leftovers,
+    lost,
+    sharedTokens,
+    generations,
+    kafka,
+    replicas,
+    noMajoritySince,
+    deadLetters,
+    deadLetterBytesFilled,
+    notCounted,
+  };
 }

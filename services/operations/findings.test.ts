@@ -10,7 +10,7 @@ import {
   safeTopic,
 } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
-import { blocking, condition, findings, findingsOf, verdict } from './findings.ts';
+import { blockingFindings, condition, findings, findingsOf, verdict } from './findings.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
@@ -210,7 +210,7 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
 ])('%s prevents the steps of its rule alone', (_, given, name, steps, text) => {
   const all = findings(given);
   for (const step of ['ready', 'promote', 'rollback'] as const) {
-    const names = blocking(all, 2, step).map((one) => one.name);
+    const names = blockingFindings(all, 2, step).map((one) => one.name);
     expect({ step, names }).toEqual({ step, names: steps.includes(step) ? [name] : [] });
   }
   expect(all.find((one) => one.name === name && one.generation !== 1)?.text).toContain(text);

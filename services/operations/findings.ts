@@ -5,7 +5,7 @@ import { acceptCommand, commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
-import type { Rule, RuleFinding, Severity, Step } from './rules/rule.ts';
+import { activeOf, type Rule, type RuleFinding, type Severity, type Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
 
 /** Something that an operator should know, or do. */
@@ -16,12 +16,13 @@ export type Finding = {
   severity: Severity;
   /** The steps that it prevents. */
   blocks: readonly Step[];
-  /** The name under which an operator may accept it, and the command; null if no operator can. */
+  /** The name under which `support-cli accept` takes it; null if no operator can accept it. */
   acceptAs: AcceptableFinding | null;
+  /** The command that accepts it. */
   accept: string | null;
-  /** It fails, but the operator accepted it. */
+  /** The operator has accepted it, so it blocks no step. */
   isAccepted: boolean;
-  /** No projector can ever continue the generation: to wait does not help. */
+  /** Waiting does not help: no projector can ever continue the generation. */
   isFinal: boolean;
   text: string;
   /** The command that helps; null without one. */
@@ -37,104 +38,120 @@ const severities = ['bad', 'attention', 'progress'] as const;
  * Pure.
  */
 export function findings(facts: Facts): Finding[] {
-  const commands = commandsIn[facts.deployment];
-  const evaluate = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
-    Object.entries<Rule<About>>(rules).flatMap(([name, rule]) => {
-      const results = [rule.evaluate(facts, about, commands) ?? []].flat();
-      const found = { name: name as Finding['name'], generation };
-      return results.map((one) => ({ ...found, ...findingOf(facts, rule, one, generation) }));
-    });
-  const all = [
-    ...evaluate(systemRules, null, null),
-    ...facts.generations.flatMap((one) =>
-      ofGeneration(facts, one, evaluate(generationRules, one, one.generation.number)),
-    ),
-  ];
+  const ofSystem = evaluate(facts, systemRules, null, null);
+  const ofGenerations = facts.generations.flatMap((one) =>
+    adjusted(facts, one, evaluate(facts, generationRules, one, one.generation.number)),
+  );
+  const all = [...ofSystem, ...ofGenerations];
   return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
 }
 
-/** Completes the finding of a rule with the severity and the rest of its rule. */
-function findingOf(
+/** Evaluates rules about the whole system, or about a generation: then `generation` is its number. */
+function evaluate<About>(
   facts: Facts,
-  { severity, blocks, acceptAs: ofRule }: Pick<Rule<never>, 'severity' | 'blocks' | 'acceptAs'>,
-  one: RuleFinding | string,
+  rules: Rules<About>,
+  about: About,
+  generation: number | null,
+): Finding[] {
+  const commands = commandsIn[facts.deployment];
+  return Object.entries<Rule<About>>(rules).flatMap(([name, rule]) => {
+    const results = [rule.evaluate(facts, about, commands) ?? []].flat();
+    return results.map((result) => ({
+      name: name as Finding['name'],
+      generation,
+      ...completed(facts, rule, result, generation),
+    }));
+  });
+}
+
+/** Completes the result of a rule with the severity and the other fields of the rule. */
+function completed(
+  facts: Facts,
+  rule: Pick<Rule<never>, 'severity' | 'blocks' | 'acceptAs'>,
+  result: RuleFinding | string,
   generation: number | null,
 ): Omit<Finding, 'name' | 'generation'> {
-  const details = typeof one === 'string' ? { text: one } : one;
-  const acceptAs = details.acceptAs ?? ofRule ?? null;
-  const about = generation ?? facts.registry?.generation ?? 1;
-  const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, about);
-  const isAccepted = acceptAs === 'older' && isOlder(facts, about);
+  const { severity, blocks } = rule;
+  const details = typeof result === 'string' ? { text: result } : result;
+  const acceptAs = details.acceptAs ?? rule.acceptAs ?? null;
+  const number = generation ?? facts.registry?.generation ?? 1;
+  const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, number);
+  const isAccepted = acceptAs === 'older' && isOlderDataAccepted(facts, number);
   return { severity, blocks, isAccepted, isFinal: false, fix: null, ...details, acceptAs, accept };
 }
 
-/** Whether an operator has accepted that a generation has older data. Any other acceptance ends its finding. */
-function isOlder({ registry, now }: Facts, number: number): boolean {
+/** Whether an operator has accepted the older data of a generation. Other findings end once they are accepted. */
+function isOlderDataAccepted({ registry, now }: Facts, number: number): boolean {
   const generation = registry?.generations.find((one) => one.number === number);
   return generation !== undefined && isOlderAccepted(generation, registry?.since ?? now, now);
 }
 
-/** For a generation that is not served, lowers `bad` to `attention`. Keeps `next` only if nothing blocks the step. */
-function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, all: Finding[]): Finding[] {
+/**
+ * Adjusts the findings of a generation to its state. Customers do not see a generation that is not served, so `bad`
+ * becomes `attention`. A next step is left out while it is blocked or cannot help.
+ */
+function adjusted({ registry }: Facts, { generation }: GenerationFacts, all: Finding[]): Finding[] {
   const { number, state } = generation;
+  const isServed = number === registry?.generation;
   const found = all.map((one) =>
-    number !== registry?.generation && one.severity === 'bad'
-      ? { ...one, severity: 'attention' as const }
-      : one,
+    !isServed && one.severity === 'bad' ? { ...one, severity: 'attention' as const } : one,
   );
   const step = state === 'standby' ? 'rollback' : 'promote';
   const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isAccepted);
-  // To wait for a generation that no projector can continue does not help.
-  const isOver = found.some((one) => one.name === 'projectors' && one.isFinal);
-  return found.filter(
-    ({ name, severity }) => !(isOver && severity === 'progress') && (name !== 'next' || !isBlocked),
-  );
+  const cannotContinue = found.some((one) => one.name === 'projectors' && one.isFinal);
+  return found.filter(({ name, severity }) => {
+    if (severity === 'progress' && cannotContinue) return false;
+    return name !== 'next' || !isBlocked;
+  });
 }
 
-/** The findings against a step with a generation, accepted ones included. */
-export const against = (all: Finding[], number: number, step: Step): Finding[] =>
+/** The findings that concern a step with a generation, accepted ones included. */
+export const findingsAgainst = (all: Finding[], number: number, step: Step): Finding[] =>
   all.filter(
     ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
   );
 
 /** The findings that prevent a step with a generation. */
-export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
-  against(all, number, step).filter(({ isAccepted }) => !isAccepted);
+export const blockingFindings = (all: Finding[], number: number, step: Step): Finding[] =>
+  findingsAgainst(all, number, step).filter(({ isAccepted }) => !isAccepted);
 
-/** The rules of a step that pass, or whose finding the operator accepted. */
-export const metChecks = (all: Finding[], number: number, step: Step) =>
-  Object.entries<Rule<GenerationFacts>>(generationRules)
-    .filter(([, { blocks }]) => blocks.includes(step))
-    .flatMap(([name, { passes = name }]) => {
-      const found = against(all, number, step).find((one) => one.name === name);
-      return found && !found.isAccepted
-        ? []
-        : [{ isAccepted: found !== undefined, text: found?.text ?? passes }];
-    });
+/** A check before a step that passes, or whose finding the operator has accepted. */
+type PassedCheck = { text: string; isAccepted: boolean };
 
-/** The findings to show of a generation: a standby needs no comparison. */
+/** The checks of a step that do not prevent it. */
+export function passedChecks(all: Finding[], number: number, step: Step): PassedCheck[] {
+  const found = findingsAgainst(all, number, step);
+  const rules = Object.entries<Rule<GenerationFacts>>(generationRules);
+  return rules.flatMap(([name, { blocks, passes = name }]): PassedCheck[] => {
+    if (!blocks.includes(step)) return [];
+    const finding = found.find((one) => one.name === name);
+    if (!finding) return [{ text: passes, isAccepted: false }];
+    return finding.isAccepted ? [{ text: finding.text, isAccepted: true }] : [];
+  });
+}
+
+/** The findings to show of a generation. A rollback needs no comparison, so a standby shows no finding about one. */
 export const findingsOf = (all: Finding[], { generation: { number, state } }: GenerationFacts): Finding[] =>
-  all.filter(
-    ({ generation, blocks }) =>
-      generation === number && !(state === 'standby' && blocks.length === 1 && blocks[0] === 'promote'),
-  );
+  all.filter(({ generation, blocks }) => {
+    const blocksPromotionAlone = blocks.length === 1 && blocks[0] === 'promote';
+    return generation === number && !(state === 'standby' && blocksPromotionAlone);
+  });
 
 /**
- * The findings that no other finding explains. A generation must lag without projectors, Kafka or a topic.
- * Projectors and replicas cannot save that they run while MongoDB has no majority.
+ * Leaves out the findings that follow from another finding. Without projectors, Kafka or a topic a generation has to
+ * lag. While MongoDB has no majority, projectors and replicas cannot store that they run.
  */
-export function causes(all: Finding[]): Finding[] {
-  const isUnconfirmed = all.some(({ name }) => name === 'majority');
+export function withoutConsequences(all: Finding[]): Finding[] {
+  const hasNoMajority = all.some(({ name }) => name === 'majority');
   const isLogAway = all.some(
     ({ name, severity }) => name === 'kafka' || (name === 'missing' && severity === 'bad'),
   );
-  const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
-  return all.filter(
-    ({ name, generation, fix }) =>
-      !(name === 'lag' && (isLogAway || isUnconfirmed || stopped.has(generation))) &&
-      !(name === 'projectors' && fix === null && (isLogAway || isUnconfirmed)) &&
-      !(name === 'api' && isUnconfirmed),
-  );
+  const withoutProjectors = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
+  return all.filter(({ name, generation, fix }) => {
+    if (name === 'lag') return !(isLogAway || hasNoMajority || withoutProjectors.has(generation));
+    if (name === 'projectors' && fix === null) return !(isLogAway || hasNoMajority);
+    return !(name === 'api' && hasNoMajority);
+  });
 }
 
 /** Whether customers get current data, in one sentence. */
@@ -145,12 +162,13 @@ export type Verdict = {
   finding?: Finding;
 };
 
+/** Whether customers get current data. A loss comes first, then old data, then the worst finding. */
 export function verdict(facts: Facts, all: Finding[]): Verdict {
-  const first = all.find((one) => comesFirst(facts, one));
-  if (first) return { state: 'bad', sentence: `Not well: ${first.text}.`, finding: first };
-  const active = facts.generations.find(({ generation }) => generation.state === 'active');
+  const loss = all.find((one) => preventsAnswers(facts, one));
+  if (loss) return { state: 'bad', sentence: `Not well: ${loss.text}.`, finding: loss };
+  const active = activeOf(facts);
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
-  if (active.lagSeconds === null) return { state: 'bad', sentence: firstLoad(active) };
+  if (active.lagSeconds === null) return { state: 'bad', sentence: firstLoadText(active) };
   if (active.lagSeconds > staleAfterSeconds)
     return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${digits(active.lagSeconds)} s.` };
   const [worst] = all;
@@ -162,18 +180,17 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
 }
 
-/** Whether a finding reports a loss without which a replica serves nothing, or a MongoDB that confirms no write. */
-function comesFirst({ registry, leftovers }: Facts, { name, generation, severity }: Finding): boolean {
+/** Whether a finding reports a loss that makes the API answer 503, or a MongoDB that confirms no write. */
+function preventsAnswers({ registry, leftovers }: Facts, { name, generation, severity }: Finding): boolean {
   if (name === 'registry') return leftovers.length > 0;
-  if (name === 'majority' || (name === 'lost' && generation === null)) return true;
-  const isOfServed = generation === registry?.generation;
-  return (
-    isOfServed && severity === 'bad' && (name === 'watermark' || name === 'structures' || name === 'lost')
-  );
+  if (name === 'majority') return true;
+  if (name === 'lost' && generation === null) return true;
+  if (generation !== registry?.generation || severity !== 'bad') return false;
+  return name === 'watermark' || name === 'structures' || name === 'lost';
 }
 
 /** A generation has a watermark once every partition was applied to the end of its log. */
-function firstLoad({ partitions }: GenerationFacts): string {
+function firstLoadText({ partitions }: GenerationFacts): string {
   const sum = (field: 'position' | 'end') => partitions.reduce((total, one) => total + one[field], 0);
   const applied = `${digits(sum('position'))} of ${counted(sum('end'), 'record')}`;
   return `First load: ${applied} applied, so there is no Data-As-Of yet.`;
@@ -181,12 +198,17 @@ function firstLoad({ partitions }: GenerationFacts): string {
 
 export type Condition = GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled';
 
-/** The state of a generation, unless it lags, fails (a build with dead letters of its own), is stopped or stalled. */
-export function condition(all: Finding[], own: GenerationFacts): Condition {
-  const { state } = own.generation;
-  const found = (name: Finding['name']) => findingsOf(all, own).find((one) => one.name === name);
-  const projectors = found('projectors');
-  if (projectors && own.savedAt) return projectors.fix === null ? 'stalled' : 'stopped';
-  if (found('rejects') && isBuild(own.generation)) return 'failing';
-  return found('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;
+/**
+ * One word for a generation: its state, or the fault that hides it. `stopped`: no projector runs. `stalled`: projectors
+ * run, but save nothing. `failing`: a build has dead letters that the active generation does not have.
+ */
+export function condition(all: Finding[], one: GenerationFacts): Condition {
+  const { generation, savedAt, lagSeconds } = one;
+  const own = findingsOf(all, one);
+  const find = (name: Finding['name']) => own.find((finding) => finding.name === name);
+  const projectors = find('projectors');
+  if (projectors && savedAt) return projectors.fix === null ? 'stalled' : 'stopped';
+  if (find('rejects') && isBuild(generation)) return 'failing';
+  if (find('lag') && (lagSeconds ?? Infinity) > staleAfterSeconds) return 'lagging';
+  return generation.state;
 }

@@ -1,7 +1,13 @@
 import type { Generation, GenerationRegistry } from '../../shared/control/generations.ts';
 import { type LogGap, readLogGaps } from '../../shared/control/log-gaps.ts';
 import { type Projector, projectorsOf } from '../../shared/control/processes.ts';
-import { lagSeconds, type Progress, readProgress, watermarksOf } from '../../shared/control/progress.ts';
+import {
+  isRecreated,
+  lagSeconds,
+  type Progress,
+  readProgress,
+  watermarksOf,
+} from '../../shared/control/progress.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
@@ -12,7 +18,7 @@ import { type OwnRejects, readOwnRejects } from './own-rejects.ts';
 import { measurePartitions, type PartitionFacts, sumByTopic, type TopicFacts } from './partitions.ts';
 import { readStructures, type StructureFacts } from './structures.ts';
 
-/** A partition that has applied less than the active generation had one reading ago. */
+/** A partition that has applied less than the active generation had applied at the previous reading. */
 type LaggingPartition = {
   /** `<topic>/<partition>` */
   key: string;
@@ -21,16 +27,16 @@ type LaggingPartition = {
   active: number;
 };
 
-/** Everything that is known of a generation at one moment. */
+/** The facts of one generation, read at one moment. */
 export type GenerationFacts = {
   generation: Generation;
-  /** Null before it has one. */
+  /** Null before a projector has stored one. */
   watermark: Date | null;
   /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
   lagSeconds: number | null;
-  /** A projector stores it right after progress that is later than 1970. */
+  /** Its progress has an instant, but the watermark is missing: a projector always stores both. */
   isWatermarkLost: boolean;
-  /** The indexes that its database cannot use; empty until the first projector starts, which creates the indexes. */
+  /** The faults of its collections and indexes. Before its first projector has created them, their absence is none. */
   structures: StructureFacts;
   partitions: PartitionFacts[];
   /** Records that a build applies after its load, because they were published after its start. */
@@ -41,9 +47,9 @@ export type GenerationFacts = {
   lag: number;
   /** When a projector last saved progress; null without saved progress. */
   savedAt: Date | null;
-  /** The projector that saved it, by its id in the register of processes; null if it is not known. */
+  /** The id of that projector in the register of processes; null if it is not known. */
   savedBy: string | null;
-  /** The projectors that follow it, or did lately; the latest announcement first. */
+  /** The projectors that follow it, or did in the last hour; the latest announcement first. */
   projectors: Projector[];
   /** The topics that someone deleted and created again after the generation applied their records. */
   recreated: string[];
@@ -57,7 +63,6 @@ export type GenerationFacts = {
   firstReject: OwnRejects['first'];
   /** The number of dead letters that the active generation does not have; null: not counted. */
   rejectCount: number | null;
-  /** Partitions below the active generation's position one reading ago. */
   laggingPartitions: LaggingPartition[];
 };
 
@@ -102,7 +107,9 @@ export async function readGeneration(
   const projectors = projectorsOf(shared.projectors, number, active);
   const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
   const recreated = recreatedTopics(progress, kafka.log);
-  const earlier = before?.generations.find((one) => one.generation.number === number);
+  const partitionsBefore = (wanted: number) =>
+    before?.generations.find((one) => one.generation.number === wanted)?.partitions;
+  const earlier = partitionsBefore(number);
   const measured = measurePartitions({
     generation,
     topics: deps.topics,
@@ -113,17 +120,17 @@ export async function readGeneration(
     projectors,
     lagOf,
     earlier:
-      earlier && before
-        ? { partitions: earlier.partitions, seconds: (now.getTime() - before.now.getTime()) / 1_000 }
+      before && earlier
+        ? { partitions: earlier, seconds: (now.getTime() - before.now.getTime()) / 1_000 }
         : null,
   });
-  const reached = before?.generations.find((one) => one.generation.number === active)?.partitions ?? [];
+  const hasStarted = progress.length > 0 || completeTo !== null;
   return {
     generation,
     watermark: completeTo,
     lagSeconds: lagOf(completeTo),
     isWatermarkLost: completeTo === null && progress.some((one) => one.completeTo.getTime() > 0),
-    structures: progress.length > 0 || completeTo !== null ? structures : { ...structures, faults: [] },
+    structures: hasStarted ? structures : { ...structures, faults: [] },
     ...measured,
     topics: sumByTopic(measured.partitions),
     lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
@@ -135,28 +142,26 @@ export async function readGeneration(
     otherTopics: describeOtherTopics(progress, deps.topics),
     firstReject: ownRejects?.first ?? null,
     rejectCount: ownRejects?.count ?? null,
-    laggingPartitions: laggingBelow(reached, progress),
+    laggingPartitions: comparePositions(progress, partitionsBefore(active) ?? []),
   };
 }
 
-/** The partitions of a generation that have applied less than the same partitions of the active one. */
-function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingPartition[] {
+/**
+ * The partitions that have applied less than the active generation. `active` are its positions at the previous reading:
+ * both generations apply records all the time, so present positions would never agree.
+ */
+function comparePositions(progress: Progress[], active: PartitionFacts[]): LaggingPartition[] {
   const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
-  return reached.flatMap((one) => {
+  return active.flatMap((one) => {
     const key = partitionKey(one);
     const position = positions.get(key) ?? 0;
     return position < one.applied ? [{ key, position, active: one.applied }] : [];
   });
 }
 
-/**
- * The topics that someone deleted and created again since the generation applied their records: their offsets now mean
- * other records. Kafka before 2.8 gives topics no id, so the list lacks its topics.
- */
+/** The topics that someone deleted and created again since the generation applied their records. */
 function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
-  const recreated = progress.filter(
-    ({ topic, applied: { position, topicId } }) =>
-      position > 0 && topicId !== undefined && (log?.topicIds.get(topic) ?? topicId) !== topicId,
-  );
+  if (!log) return [];
+  const recreated = progress.filter((one) => isRecreated(one, log.topicIds));
   return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
 }

@@ -48,6 +48,7 @@ export type PartitionFacts = TopicFacts & {
   release: string | null;
 };
 
+/** What is read of one generation, from which its partitions are measured. */
 type Given = {
   generation: Generation;
   topics: string[];
@@ -67,56 +68,78 @@ type Measured = {
   recordsAfterLoad: number;
 };
 
-/** The partitions of the log, and the partitions with progress, because a deleted topic has no log. */
+/** The same by partition; the keys of the maps are `<topic>/<partition>`. */
+type Indexed = Given & {
+  /** The offset up to which each partition has records to apply. */
+  targets: Map<string, number>;
+  saved: Map<string, Progress>;
+  /** Null if Kafka did not answer. */
+  owners: Map<string, Owner> | null;
+  /** The releases of the projectors, by their ids. */
+  releases: Map<string, string>;
+  before: Map<string, PartitionFacts>;
+};
+
+/** Measures the partitions of the log, and the partitions with progress: a deleted topic has progress, but no log. */
 export function measurePartitions(given: Given): Measured {
-  const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
-  const targets = targetOffsets(generation, log);
-  const owned = given.members?.flatMap(({ partitions, memberId, clientId, host }) =>
-    partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
-  );
-  const owners = owned ? new Map(owned) : null;
-  const saved = new Map(
-    progress.filter(({ topic }) => topics.includes(topic)).map((one) => [partitionKey(one), one]),
-  );
-  const releases = new Map(given.projectors.map(({ _id, release }) => [_id, release]));
-  const elapsed = earlier?.seconds ?? 1;
-  const before = new Map(earlier?.partitions.map((one) => [partitionKey(one), one]));
-  const partitions = [...new Set([...(log?.partitions ?? []), ...saved.keys()])].map(
-    (key): PartitionFacts => {
-      const { topic, partition } = parsePartitionKey(key);
-      const own = saved.get(key);
-      const isKnown = targets.has(key) && !recreated.includes(topic);
-      const applied = own?.applied.position ?? 0;
-      const end = targets.get(key) ?? own?.end ?? 0;
-      const position = isKnown ? Math.min(end, applied) : applied;
-      const lag = isKnown ? end - position : null;
-      const then = before.get(key);
-      return {
-        topic,
-        partition,
-        applied,
-        position,
-        end,
-        lag,
-        lagSeconds: lagOf(own?.completeTo ?? null),
-        recordsPerSecond: then ? Math.max(0, (position - then.position) / elapsed) : 0,
-        secondsLeft: secondsLeft(lag, then?.lag ?? null, elapsed),
-        cause: causeOf({ ...given, owners }, key, own, lag),
-        waitingSince: own?.saved?.waitingSince ?? null,
-        throttledMs: own?.saved?.throttledMs ?? null,
-        owner: owners?.get(key) ?? null,
-        release: releases.get(own?.saved?.processId ?? '') ?? null,
-      };
-    },
-  );
+  const { log } = given;
+  const indexed = indexedByPartition(given);
+  const keys = new Set([...(log?.partitions ?? []), ...indexed.saved.keys()]);
+  const partitions = [...keys].map((key) => measurePartition(indexed, key));
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
-  const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (targets.get(key) ?? 0));
+  const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (indexed.targets.get(key) ?? 0));
   return { partitions, recordsAfterLoad: total(afterLoad) };
 }
 
+function indexedByPartition(given: Given): Indexed {
+  const { generation, topics, progress, log, members, projectors, earlier } = given;
+  const owned = members?.flatMap(({ partitions, memberId, clientId, host }) =>
+    partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
+  );
+  const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
+  return {
+    ...given,
+    targets: targetOffsets(generation, log),
+    saved: new Map(ofTopics.map((one) => [partitionKey(one), one])),
+    owners: owned ? new Map(owned) : null,
+    releases: new Map(projectors.map(({ _id, release }) => [_id, release])),
+    before: new Map(earlier?.partitions.map((one) => [partitionKey(one), one])),
+  };
+}
+
+function measurePartition(indexed: Indexed, key: string): PartitionFacts {
+  const { targets, recreated, earlier, lagOf, owners, releases } = indexed;
+  const { topic, partition } = parsePartitionKey(key);
+  const progress = indexed.saved.get(key);
+  const saved = progress?.saved;
+  const isEndKnown = targets.has(key) && !recreated.includes(topic);
+  const applied = progress?.applied.position ?? 0;
+  const end = targets.get(key) ?? progress?.end ?? 0;
+  const position = isEndKnown ? Math.min(end, applied) : applied;
+  const lag = isEndKnown ? end - position : null;
+  const before = indexed.before.get(key);
+  const elapsedSeconds = earlier?.seconds ?? 1;
+  return {
+    topic,
+    partition,
+    applied,
+    position,
+    end,
+    lag,
+    lagSeconds: lagOf(progress?.completeTo ?? null),
+    recordsPerSecond: before ? Math.max(0, (position - before.position) / elapsedSeconds) : 0,
+    secondsLeft: secondsLeft(lag, before?.lag ?? null, elapsedSeconds),
+    cause: causeOf(indexed, key, progress, lag),
+    waitingSince: saved?.waitingSince ?? null,
+    throttledMs: saved?.throttledMs ?? null,
+    owner: owners?.get(key) ?? null,
+    release: releases.get(saved?.processId ?? '') ?? null,
+  };
+}
+
 /**
- * The partitions with progress that no longer exist, of topics that do. A broker that does not answer may be the only
- * one that knows a partition.
+ * The partitions that no longer exist, of topics that do. Returns none while a broker does not answer: it may be the
+ * only one that knows a partition.
  */
 export function withoutLog<P extends TopicPartition>(
   progress: P[],
@@ -127,15 +150,15 @@ export function withoutLog<P extends TopicPartition>(
   return progress.filter((one) => topics.has(one.topic) && !partitions.includes(partitionKey(one)));
 }
 
-/** How long a lag lasts that falls as it did in the last `elapsed` seconds; null if it did not fall, or is unknown. */
-function secondsLeft(lag: number | null, before: number | null, elapsed: number): number | null {
+/** The time until a lag is 0, if it falls as it did since the reading before; null if it did not fall, or is unknown. */
+function secondsLeft(lag: number | null, lagBefore: number | null, elapsedSeconds: number): number | null {
   if (lag === 0) return 0;
-  if (lag === null || before === null) return null;
-  const fallsBy = (before - lag) / elapsed;
-  return fallsBy > 0 ? Math.ceil(lag / fallsBy) : null;
+  if (lag === null || lagBefore === null) return null;
+  const fallPerSecond = (lagBefore - lag) / elapsedSeconds;
+  return fallPerSecond > 0 ? Math.ceil(lag / fallPerSecond) : null;
 }
 
-/** While a build loads, the load ends; afterwards the log ends. By `<topic>/<partition>`. */
+/** The ends of the load while a build loads, then the ends of the logs. */
 function targetOffsets(generation: Generation, log: LogState | null): Map<string, number> {
   const load = loadEnds(generation);
   return new Map(
@@ -145,7 +168,7 @@ function targetOffsets(generation: Generation, log: LogState | null): Map<string
 
 /** The saved cause, unless the log cannot be read, or no projector applies the partition. */
 function causeOf(
-  { log, owners, progress }: Pick<Given, 'log' | 'progress'> & { owners: Map<string, Owner> | null },
+  { log, owners, progress: all }: Indexed,
   key: string,
   own: Progress | undefined,
   lag: number | null,
@@ -153,8 +176,9 @@ function causeOf(
   if (!log?.ends.has(key)) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
   if (lag === 0) return null;
-  const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
-  const isLeft = own && isSilent(own.updatedAt, new Date(latestMs));
+  // Projectors save other partitions, but not this one: the saved cause is that of a former owner.
+  const latestMs = Math.max(0, ...all.map(({ updatedAt }) => updatedAt.getTime()));
+  const isLeft = own !== undefined && isSilent(own.updatedAt, new Date(latestMs));
   if (!isLeft) return own?.saved?.cause ?? null;
   return owners ? 'starting' : 'unassigned';
 }
@@ -162,6 +186,7 @@ function causeOf(
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
 const max = (values: number[]) => Math.max(...values);
 
+/** The sums over the partitions of each topic. A sum is null if it is unknown for one of the partitions. */
 export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
   [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
     const [slowest] = some.filter(({ cause }) => cause !== null).toSorted(byLag);

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerationState } from '../../shared/control/generations.ts';
 import type { Facts, ReadFacts } from './facts.ts';
 import {
-  causes,
   type Condition,
   condition,
   type Finding,
@@ -10,6 +9,7 @@ import {
   findingsOf,
   type Verdict,
   verdict,
+  withoutConsequences,
 } from './findings.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import type { NotCounted } from './optional.ts';
@@ -73,7 +73,7 @@ const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts
 
 /** The facts with their findings. */
 export function report(facts: Facts, all = findings(facts)): Report {
-  const shown = causes(all);
+  const shown = withoutConsequences(all);
   const { state, sentence } = verdict(facts, all);
   const active = facts.registry?.generation ?? null;
   return {

@@ -56,6 +56,19 @@ export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
     ),
   );
 
+/**
+ * Whether a topic was deleted and created again since its records were applied: its offsets now mean other records.
+ * False if the brokers report no topic ids, as Kafka before 2.8.
+ */
+export function isRecreated(
+  { topic, applied: { position, topicId } }: Pick<Progress, 'topic' | 'applied'>,
+  topicIds: ReadonlyMap<string, string>,
+): boolean {
+  const presentId = topicIds.get(topic);
+  if (position === 0 || topicId === undefined || presentId === undefined) return false;
+  return presentId !== topicId;
+}
+
 /** A generation's watermark, by its number. */
 type Watermark = { _id: number; completeTo: Date };
 

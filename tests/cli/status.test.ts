@@ -1,6 +1,6 @@
 import { type Document, MongoClient, MongoNetworkError } from 'mongodb';
 import { readCounts } from '../../services/operations/counts.ts';
-import { factsNow } from '../../services/operations/facts.ts';
+import { readFactsToAct } from '../../services/operations/facts.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
@@ -145,7 +145,7 @@ describe('the work of the store for a status', () => {
     await using mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
-    await factsNow(rebuild.deps({ mongo, control: mongo.db(name) }));
+    await readFactsToAct(rebuild.deps({ mongo, control: mongo.db(name) }));
     await readCounts(mongo.db(database.databaseName));
     // MongoDB estimates the count of every resource's collection
     const counts = commands.filter(({ count }) => count !== undefined);

@@ -1,7 +1,7 @@
 import type { OperatorVerb } from '../../services/cli/operate.ts';
 import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
-import { factsNow } from '../../services/operations/facts.ts';
+import { readFactsToAct } from '../../services/operations/facts.ts';
 import { type Switched, switchTo } from '../../services/operations/rebuild/switch.ts';
 import { report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
@@ -133,7 +133,7 @@ export async function openRebuild() {
     },
     switchOnce,
     /** The output of `rebuild status`, without its rates. */
-    status: async (changes: Partial<OperatorDeps> = {}) => report(await factsNow(deps(changes))),
+    status: async (changes: Partial<OperatorDeps> = {}) => report(await readFactsToAct(deps(changes))),
     databaseOf,
     /** Creates a topic with these settings beside safe ones. Returns it as dependencies that know this topic alone. */
     topicWith: async (changes: Record<string, string>) => {

@@ -1,7 +1,7 @@
 import { type ComparisonReport, isBuild, type Transition } from '../../../shared/control/generations.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { blocking, type Finding, metChecks } from '../../operations/findings.ts';
+import { blockingFindings, type Finding, passedChecks } from '../../operations/findings.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { ago, command, definitions, freshness, type Page, seconds, withAges } from '../layout.ts';
@@ -43,7 +43,7 @@ function switchTo(state: GenerationReport['state']): 'promote' | 'rollback' | nu
 function section(all: Finding[], one: GenerationReport, report: ComparisonReport | undefined): Html {
   const { number, state, condition } = one;
   const step = switchTo(state);
-  const failed = step ? blocking(all, number, step) : [];
+  const failed = step ? blockingFindings(all, number, step) : [];
   const others = one.findings.filter(
     ({ name, blocks }) => !(step && blocks.includes(step)) && !(name === 'next' && failed.length > 0),
   );
@@ -77,7 +77,7 @@ function checks(
   step: 'promote' | 'rollback',
   report: ComparisonReport | undefined,
 ): Html {
-  const met = metChecks(all, generation, step);
+  const met = passedChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
         ({ name, severity, text, fix, accept }) =>

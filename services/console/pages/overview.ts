@@ -1,7 +1,7 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
-import { causes, type Finding, verdict } from '../../operations/findings.ts';
+import { type Finding, verdict, withoutConsequences } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   ago,
@@ -57,7 +57,9 @@ function renderVerdict({ facts, findings, report }: Overview, active: Active, st
   // The progress of a first load is shown instead of its lag.
   const isLoad = ({ name, generation }: Finding) =>
     name === 'lag' && generation === active?.number && isFirstLoad(active);
-  const rest = causes(findings).filter((one) => one.severity !== 'progress' && one !== named && !isLoad(one));
+  const rest = withoutConsequences(findings).filter(
+    (one) => one.severity !== 'progress' && one !== named && !isLoad(one),
+  );
   const isLoading = isFirstLoad(active) && rest.every(({ severity }) => severity !== 'bad');
   return {
     verdict:

@@ -1,5 +1,5 @@
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import type { Progress } from '../../../shared/control/progress.ts';
+import { isRecreated, type Progress } from '../../../shared/control/progress.ts';
 import {
   parsePartitionKey,
   partitionKey,
@@ -8,15 +8,18 @@ import {
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { withoutLog } from '../partitions.ts';
 
-/** How a partition goes on after its gap is accepted. */
+/** How a partition continues after its gap is accepted. */
 export type Continuation = TopicPartition & {
-  /** `skip` and `return`: from another offset of the same log. `reset`: from the beginning of another log. */
+  /**
+   * `skip`: after the lost records of the same log. `return`: at the first lost record, where the log now has others.
+   * `reset`: at the beginning of the log of a topic that was created again. `gone`: the partition no longer exists.
+   */
   is: 'skip' | 'return' | 'reset' | 'gone';
   /** The next offset to apply; null if the partition no longer exists. */
   at: number | null;
-  /** The first offset of the lost records whose offsets other records take; null without such records. */
+  /** From this offset on, other records now have the offsets of lost ones; null if none do. */
   lostFrom: number | null;
-  /** The offset up to which records were applied before. Their effect is complete. */
+  /** The offset up to which records were applied before the gap. Their effect is complete. */
   position: number;
   /** The end of its log. */
   end: number;
@@ -34,13 +37,13 @@ type Given = {
 
 /**
  * Compares gaps and progress with the logs as they are now: a topic that was created again has other records at the
- * same offsets, and may have fewer partitions. A string is the reason for which a partition cannot continue. Pure.
+ * same offsets, and may have fewer partitions. Returns a text if a partition cannot continue: the reason. Pure.
  */
 export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[] | string {
   const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
   const gapOf = new Map(gaps.map((gap) => [partitionKey(gap), gap]));
   const gone = new Set(withoutLog([...progress, ...gaps], log).map(partitionKey));
-  const recreated = new Set(progress.filter((one) => isRecreated(one, log)).map(partitionKey));
+  const recreated = new Set(progress.filter((one) => isRecreated(one, log.topicIds)).map(partitionKey));
   const found: Continuation[] = [];
   for (const key of [...new Set([...gapOf.keys(), ...gone, ...recreated])].toSorted()) {
     const place = parsePartitionKey(key);
@@ -54,7 +57,9 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
     } else if (!ends) {
       return `the log of ${key} cannot be read: the topic is missing, or no leader answers`;
     } else if (!gap || gap.kind === 'replaced' || recreated.has(key)) {
-      const text = `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ${ends.end}, is read`;
+      const text =
+        `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ` +
+        `${ends.end}, is read`;
       found.push({
         ...place,
         is: 'reset',
@@ -72,15 +77,9 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
   return found;
 }
 
-/** Whether records of another topic of this name were applied. */
-const isRecreated = (
-  { topic, applied: { position, topicId } }: Given['progress'][number],
-  { topicIds }: Pick<LogState, 'topicIds'>,
-): boolean => position > 0 && topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
-
 /**
- * Continues in the same log. A gap begins at the offset up to which the log was read, and the last of those records may
- * not have been applied: a log that diverged still has them.
+ * Continues in the same log. A gap begins at the offset up to which the log was read. The last records before it may not
+ * have been applied, and a log that diverged still has them: the partition then continues at its position.
  */
 function pastGap(
   gap: Gap,

@@ -3,8 +3,8 @@ import { requireRegistry } from '../../../shared/control/registry.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { type Facts, factsNow } from '../facts.ts';
-import { blocking, type Finding, findings } from '../findings.ts';
+import { type Facts, readFactsToAct } from '../facts.ts';
+import { blockingFindings, type Finding, findings } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 
 /** Waits until a generation is ready. Ends early if it can never become ready. */
@@ -13,8 +13,8 @@ export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeco
   let before: Facts | null = null;
   const read = async () => {
     generationOf(await requireRegistry(deps.control), number);
-    before = await factsNow(deps, before);
-    const blocked = blocking(findings(before), number, 'ready');
+    before = await readFactsToAct(deps, before);
+    const blocked = blockingFindings(findings(before), number, 'ready');
     const final = blocked.find(({ isFinal }) => isFinal);
     const stuck = final && (final.name === 'rejects' ? 'failing' : 'stopped');
     const outcome = blocked.length === 0 ? 'ready' : (stuck ?? 'time is up');

@@ -8,22 +8,22 @@ import type { InLog, LedgerRecord } from '../../../shared/control/ledger.ts';
 import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/processes.ts';
-import { appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
+import { isRecreated, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { factsNow } from '../facts.ts';
-import { against, blocking, type Finding, findings } from '../findings.ts';
+import { readFactsToAct } from '../facts.ts';
+import { blockingFindings, type Finding, findings, findingsAgainst } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {
   generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
-  /** The findings that prevent the switch, and the findings that the operator accepted. */
+  /** The findings against the switch, accepted ones included. */
   findings: Finding[];
-  /** Live replicas that still served another generation when the time was up. */
+  /** The live replicas that still served another generation when the time was up. */
   waiting: Replica[];
 };
 
@@ -36,7 +36,10 @@ export type SwitchOptions = {
   timeoutSeconds: number;
 };
 
-/** Both generations save their positions once a second, so a dry run too has to wait for them. */
+/**
+ * A dry run also waits, but no longer than this: both generations save their positions once a second, so a first
+ * comparison of them may find a lag that is already gone.
+ */
 const dryRunSecondsMax = 10;
 
 /**
@@ -51,9 +54,10 @@ export async function switchTo(
   const { step, dryRun, timeoutSeconds } = options;
   for (;;) {
     const registry = await requireRegistry(deps.control);
+    // Throws if the generation does not exist.
     generationOf(registry, number);
     const wasActive = registry.generation === number;
-    const findings = wasActive ? [] : await findSwitch(deps, number, options);
+    const findings = wasActive ? [] : await awaitSwitchable(deps, number, options);
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
     if (findings.some(({ isAccepted }) => !isAccepted)) return { ...switched, outcome: 'refused' };
@@ -63,7 +67,7 @@ export async function switchTo(
       await reportLacking(deps, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
-      // If the generations have changed, the switch repeats its checks. A note in the history does not affect a check.
+      // If the generations have changed, the switch repeats its checks. A note in the history affects no check.
       const latest = await requireRegistry(deps.control);
       if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(registry))) continue;
       const next = activate(number, cause)(latest);
@@ -71,7 +75,7 @@ export async function switchTo(
       deps.report(`generation ${number} is active; waiting for the API replicas`);
     }
     await deps.onStep?.('wait for replicas');
-    const waiting = await replicasElsewhere(deps, number, dryRun ? 0 : timeoutSeconds);
+    const waiting = await awaitReplicas(deps, number, dryRun ? 0 : timeoutSeconds);
     const done = step === 'promote' ? 'promoted' : 'rolled-back';
     return { ...switched, outcome: wasActive ? 'was-active' : done, waiting };
   }
@@ -80,52 +84,58 @@ export async function switchTo(
 const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
 
 /**
- * The findings that prevent a switch, accepted ones included. Waits while only newer data of the active generation
- * prevents it: both generations apply records all the time.
+ * Waits while only newer data of the active generation prevents the switch: both generations apply records all the
+ * time. Returns the findings against the switch, accepted ones included.
  */
-async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOptions): Promise<Finding[]> {
+async function awaitSwitchable(
+  deps: OperatorDeps,
+  number: number,
+  options: SwitchOptions,
+): Promise<Finding[]> {
   const { step, dryRun, timeoutSeconds } = options;
-  const before = await factsNow(deps);
-  const read = async () => findings(await factsNow(deps, before));
+  const before = await readFactsToAct(deps);
+  const read = async () => findings(await readFactsToAct(deps, before));
   const reportChange = reportChanges(deps.report);
-  const open = (found: Finding[]) => blocking(found, number, step);
-  const isBehind = (found: Finding[]) =>
+  const open = (found: Finding[]) => blockingFindings(found, number, step);
+  const isOnlyOlder = (found: Finding[]) =>
     open(found).length > 0 && open(found).every(({ acceptAs }) => acceptAs === 'older');
-  const last = await pollUntil(read, (found) => !isBehind(found), {
+  const waitSeconds = dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds;
+  const last = await pollUntil(read, (found) => !isOnlyOlder(found), {
     everyMs: 500,
-    timeoutMs: 1_000 * (dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds),
+    timeoutMs: waitSeconds * 1_000,
     onPending: (found) => reportChange(`waiting: ${open(found)[0]?.text ?? ''}`),
   });
-  return against(last, number, step);
+  return findingsAgainst(last, number, step);
 }
 
 /** The operator's reason and the accepted findings, for the history. */
-const withAccepted = (why: string, found: Finding[]): string =>
-  [
-    why,
-    ...found.flatMap(({ isAccepted, name, text }) => (isAccepted ? [`accepted ${name}: ${text}`] : [])),
-  ].join('; ');
+function withAccepted(why: string, findings: Finding[]): string {
+  const accepted = findings.filter(({ isAccepted }) => isAccepted);
+  return [why, ...accepted.map(({ name, text }) => `accepted ${name}: ${text}`)].join('; ');
+}
 
 /**
- * Keeps dead letters open for the new generation if Kafka has lost their records, or may have, because the leader of
- * their partition does not answer: Invariant 17.
+ * Keeps the dead letters of the active generation open for the new one if Kafka has lost their records: the new one
+ * cannot have read them. A record counts as lost while the leader of its partition does not answer. Invariant 17 in
+ * docs/internals/generations.md.
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
   const { control } = deps;
-  const applied = appliedTopicIds(await readProgress(control, from));
+  const progress = await readProgress(control, from);
   const losses = (await readLogGaps(control, from)).filter(({ kind }) => kind !== 'deleted');
   const lostFrom = new Map(losses.map((gap) => [partitionKey(gap), gap.from]));
   const readAt = await deps.now();
   const { ends, topicIds } = await deps.log.read(deps.topics);
+  const recreated = new Set(progress.filter((one) => isRecreated(one, topicIds)).map(({ topic }) => topic));
   const find = (record: LedgerRecord): InLog => {
     const { topic, offset, firstAt } = record;
-    const log = ends.get(partitionKey(record));
-    const topicId = applied.get(topic);
-    const isOfFormerTopic = topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
-    if (isOfFormerTopic || offset >= (lostFrom.get(partitionKey(record)) ?? Infinity)) return 'lost';
+    const key = partitionKey(record);
+    if (recreated.has(topic) || offset >= (lostFrom.get(key) ?? Infinity)) return 'lost';
+    const log = ends.get(key);
     if (!log) return 'unknown';
-    // After this read of the end, a projector may have read a record beyond it.
-    return offset < log.low || (offset >= log.end && firstAt < readAt) ? 'lost' : 'held';
+    if (offset < log.low) return 'lost';
+    // A record that was rejected after `readAt` may lie beyond the end that was read then.
+    return offset >= log.end && firstAt < readAt ? 'lost' : 'held';
   };
   await carryOverDeadLetters(control, { from, to }, find);
 }
@@ -137,7 +147,7 @@ async function reportLacking({ control, report }: OperatorDeps, number: number):
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */
-const replicasElsewhere = ({ control, now }: OperatorDeps, number: number, timeoutSeconds: number) =>
+const awaitReplicas = ({ control, now }: OperatorDeps, number: number, timeoutSeconds: number) =>
   pollUntil(
     async () => (await liveReplicas(control, await now())).filter(({ generation }) => generation !== number),
     (elsewhere) => elsewhere.length === 0,

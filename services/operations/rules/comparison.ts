@@ -4,9 +4,9 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import type { RuleFinding } from './rule.ts';
+import { activeOf, type RuleFinding } from './rule.ts';
 
-/** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
+/** A comparison expires after this time: both generations change, and so may the release of the CLI. */
 const reportValidMs = dayMs;
 
 export const isPromotable = (state: GenerationState) => state === 'ready' || state === 'standby';
@@ -14,7 +14,7 @@ export const isPromotable = (state: GenerationState) => state === 'ready' || sta
 export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
   `--expect ${kind}:${field}`;
 
-/** A generation is promoted only with a comparison that is still valid and has no unintended difference. */
+/** A promotion needs a comparison that is still valid and has found no unintended difference. */
 export function comparison(
   facts: Facts,
   { generation }: GenerationFacts,
@@ -42,17 +42,19 @@ export function comparison(
     : null;
 }
 
+/** Why a comparison of a generation with documents of `version` is no longer valid; null if it is valid. */
 function whyExpired(
-  { registry, generations, kafka: { log }, now }: Facts,
+  facts: Facts,
   version: number,
   { against, versions, lows, at }: ComparisonReport,
 ): string | null {
-  const active = generations.find((one) => one.generation.number === registry?.generation)?.generation;
+  const { log } = facts.kafka;
+  const active = activeOf(facts)?.generation;
   if (against !== active?.number)
     return `it was made with generation ${against}, and ${active?.number} is active now`;
   if (versions.generation !== version || versions.against !== active.projectionVersion)
     return 'a projection version has changed since';
   const moved = lows.find(({ partition, low }) => (log?.ends.get(partition)?.low ?? low) !== low);
   if (moved) return `the log of ${moved.partition} now begins at another offset`;
-  return now.getTime() - at.getTime() > reportValidMs ? 'it is older than a day' : null;
+  return facts.now.getTime() - at.getTime() > reportValidMs ? 'it is older than a day' : null;
 }

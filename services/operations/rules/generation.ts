@@ -13,7 +13,7 @@ import { byLag, withoutLog } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { replacement, sweepFailure, whyStopped } from './projectors.ts';
-import { everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
+import { activeOf, everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
 import { lackingStructures } from './structures.ts';
 
 export const generationRules = {
@@ -25,7 +25,7 @@ export const generationRules = {
         ? { text: 'it is being dropped', fix: `${cli} rebuild drop ${generation.number}` }
         : null,
   },
-  /** A group that another client occupies. */
+  /** A foreign member in the consumer group of its projectors. */
   group: {
     severity: 'bad',
     blocks: [],
@@ -54,7 +54,7 @@ export const generationRules = {
         : {
             text:
               `its documents are lost: ${describeLost(own.structures.lost)}. No projector of it starts, and while it is served ` +
-              'the API answers 503: restore them from a backup, then accept that, or rebuild (docs/recover.md)',
+              'the API answers 503: restore them from a backup and accept the restored ones, or rebuild (docs/recover.md)',
             fix: replacement(facts, own, commands),
             isFinal: true,
           },
@@ -152,10 +152,10 @@ export const generationRules = {
     severity: 'progress',
     blocks: ['promote'],
     passes: 'the projectors of the active generation are pinned to its number',
-    evaluate: ({ registry, generations, now }, { generation: { state } }, commands) => {
-      const active = registry?.generation ?? 1;
-      const projectors = generations.find((one) => one.generation.number === active)?.projectors ?? [];
-      return state === 'ready' && isUnpinned(projectors, now) ? unpinned(active, commands) : null;
+    evaluate: (facts, { generation: { state } }, commands) => {
+      const active = activeOf(facts);
+      if (!active || state !== 'ready' || !isUnpinned(active.projectors, facts.now)) return null;
+      return unpinned(active.generation.number, commands);
     },
   },
   compared: {
@@ -184,7 +184,10 @@ export const unpinned = (active: number, { projector }: Commands) => ({
   fix: projector(active),
 });
 
-/** Partitions that no longer exist: their progress holds the watermark for good. A gap concerns the whole topic. */
+/**
+ * Partitions that no longer exist: their progress holds the watermark for good. A gap or a topic that was created again
+ * explains them, and is reported instead.
+ */
 function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated }: GenerationFacts) {
   if (!log || gaps.length > 0 || recreated.length > 0) return null;
   const [first, ...others] = withoutLog(partitions, log);
@@ -200,33 +203,41 @@ function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;
 
-/** A load cannot end if someone has created its topic again after its start, because the new log is shorter. */
+/** A load cannot end if an operator has created its topic again after its start, because the new log is shorter. */
 function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): RuleFinding[] {
   const { log } = facts.kafka;
-  const fix = replacement(facts, own, commands);
-  return [...(loadEnds(own.generation) ?? [])].flatMap(([key, loadEnd]) => {
-    const end = log?.ends.get(key)?.end ?? (log && !log.partitions.includes(key) ? 0 : Infinity);
+  if (!log) return [];
+  const found: RuleFinding[] = [];
+  for (const [key, loadEnd] of loadEnds(own.generation) ?? []) {
+    const isGone = !log.partitions.includes(key);
+    const end = isGone ? 0 : log.ends.get(key)?.end;
+    // Without a leader the end of a log is unknown.
+    if (end === undefined || end >= loadEnd) continue;
     const text =
       `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
       'created again, the load cannot end';
-    return end >= loadEnd ? [] : [{ text, fix }];
-  });
+    found.push({ text, fix: replacement(facts, own, commands) });
+  }
+  return found;
 }
 
-/** A generation that was loaded and does not follow, with the partition that holds it. */
+/** A loaded generation whose watermark lags, with the partition that holds it. */
 function lagging(_: Facts, own: GenerationFacts): RuleFinding | null {
-  const { generation, lagSeconds } = own;
-  // Another rule reports it.
-  if (own.isWatermarkLost) return null;
-  const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
-  if (!isFollowing || (lagSeconds ?? Infinity) <= followsWithinSeconds) return null;
-  const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';
-  return lagSeconds === null
-    ? { text: `some partitions were never applied to the end of their log${heldBy(own)}`, severity }
-    : { text: `it lags by ${digits(lagSeconds)} s${heldBy(own)}`, severity };
+  const { generation, lagSeconds, isWatermarkLost } = own;
+  const isLoaded = ['ready', 'active', 'standby'].includes(generation.state);
+  // The rule `watermark` reports a lost one.
+  if (!isLoaded || isWatermarkLost) return null;
+  if (lagSeconds === null)
+    return {
+      text: `some partitions were never applied to the end of their log${heldBy(own)}`,
+      severity: 'bad',
+    };
+  if (lagSeconds <= followsWithinSeconds) return null;
+  const severity = lagSeconds > staleAfterSeconds ? 'bad' : 'attention';
+  return { text: `it lags by ${digits(lagSeconds)} s${heldBy(own)}`, severity };
 }
 
-/** The partition that holds the watermark of a generation that does not follow, and its cause. */
+/** `, held by <partition>: …`, for the partition with the longest lag; empty if every partition follows. */
 function heldBy({ partitions, topics }: GenerationFacts): string {
   const [slowest] = partitions
     .filter(({ lag, lagSeconds }) => lag !== 0 || (lagSeconds ?? Infinity) > followsWithinSeconds)
@@ -234,22 +245,28 @@ function heldBy({ partitions, topics }: GenerationFacts): string {
   return slowest ? `, held by ${lagText(slowest, topics)}` : '';
 }
 
+/** Whether a switch would serve older data than now. */
 function staleness(
-  { registry, generations }: Facts,
-  own: GenerationFacts,
+  facts: Facts,
+  { generation, watermark }: GenerationFacts,
   { cli }: Commands,
 ): RuleFinding | null {
-  const { generation, watermark } = own;
-  const active = generations.find((one) => one.generation.number === registry?.generation)?.watermark;
-  const staleMs = (active?.getTime() ?? 0) - (watermark?.getTime() ?? 0);
-  if (!isPromotable(generation.state) || staleMs <= followsWithinSeconds * 1_000) return null;
+  if (!isPromotable(generation.state)) return null;
+  // A watermark of 1970 means that a partition has applied nothing.
+  const ownMs = watermark?.getTime() ?? 0;
+  const activeMs = activeOf(facts)?.watermark?.getTime() ?? 0;
+  const staleMs = activeMs - ownMs;
+  if (staleMs <= followsWithinSeconds * 1_000) return null;
   const fix = `${cli} rebuild await ${generation.number}`;
-  return watermark && watermark.getTime() > 0
-    ? {
-        text:
-          `its watermark ${watermark.toISOString()} is ${digits(staleMs / 1_000)} s older than that of the active ` +
-          'generation (keys archived since then work again)',
-        fix,
-      }
-    : { text: 'it has no watermark yet: some partitions were never applied to the end of their log', fix };
+  if (ownMs === 0)
+    return {
+      text: 'it has no watermark yet: some partitions were never applied to the end of their log',
+      fix,
+    };
+  return {
+    text:
+      `its watermark ${new Date(ownMs).toISOString()} is ${digits(staleMs / 1_000)} s older than that of the active ` +
+      'generation (keys archived since then work again)',
+    fix,
+  };
 }

@@ -9,18 +9,18 @@ import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
 import type { RuleFinding } from './rule.ts';
 
-/** How to replace a generation that must not be trusted, or cannot continue. */
+/** The command to replace a generation that cannot continue, or that may hold wrong data. */
 export function replacement({ registry }: Facts, { generation }: GenerationFacts, { cli }: Commands): string {
   if (generation.state !== 'active') return `${cli} rebuild drop ${generation.number}`;
   const build = registry?.generations.find(isBuild);
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
 
-/** A generation without projectors, whose documents would never change again. */
+/** A generation whose progress no projector saves, so that its documents do not change. */
 type Stopped = {
   facts: Facts;
   own: GenerationFacts;
-  /** The projector whose state explains most; null without an announced projector. */
+  /** The projector whose state explains this best; null if no projector has announced itself. */
   last: Projector | null;
   /** The command that starts a projector. */
   restart: string;
@@ -33,50 +33,45 @@ export function whyStopped(
   commands: Commands,
 ): RuleFinding | string | null {
   if (own.generation.state === 'dropping') return null;
-  const final = finals.map((findCause) => findCause(own)).find((cause) => cause !== null);
+  const final = whyFinal(own);
   if (final) return { fix: replacement(facts, own, commands), isFinal: true, ...final };
   if (own.savedAt !== null && !isSilent(own.savedAt, facts.now)) return null;
   const last = explainingProjector(facts, own);
   const restart = commands.projector(own.generation.number);
-  return byState[standingOf(facts, own, last)]({ facts, own, last, restart });
+  return describeStop[stopOf(facts, own, last)]({ facts, own, last, restart });
 }
 
-/** Why no projector can ever continue a generation. The first reason that applies is reported. */
-const finals: readonly ((own: GenerationFacts) => RuleFinding | null)[] = [
-  ({ gaps }) => {
-    const [first] = gaps;
-    if (!first) return null;
+/** Why no projector can ever continue a generation; null if one can. */
+function whyFinal({ gaps, recreated, savedAt, watermark }: GenerationFacts): RuleFinding | null {
+  const [gap] = gaps;
+  if (gap)
     return {
       text:
-        `no projector can continue since ${first.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
+        `no projector can continue since ${gap.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
         'the read model, or accept the gap (docs/gaps.md)',
       acceptAs: 'gap',
     };
-  },
-  ({ recreated }) =>
-    recreated.length === 0
-      ? null
-      : {
-          text:
-            `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
-            'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
-          acceptAs: 'gap',
-        },
-  ({ savedAt, watermark }) =>
-    savedAt === null && (watermark?.getTime() ?? 0) > 0
-      ? {
-          text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
-        }
-      : null,
-];
+  if (recreated.length > 0)
+    return {
+      text:
+        `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
+        'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
+      acceptAs: 'gap',
+    };
+  if (savedAt === null && (watermark?.getTime() ?? 0) > 0)
+    return {
+      text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
+    };
+  return null;
+}
 
 /**
- * The state of the projector that explains most. Without a live projector: `unannounced` if the group still has
- * members, else `gone`.
+ * Why the progress stands still: the state of the explaining projector, or `without-topics` if topics are missing.
+ * Without a live projector it is `unannounced` if the group still has members, else `gone`.
  */
-type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
+type Stop = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
-const byState: Record<Standing, (stopped: Stopped) => RuleFinding | string> = {
+const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
   // The reason names the fix. A restart would be refused again.
   starting: ({ facts, own, last }) =>
     last?.reason
@@ -101,12 +96,12 @@ const byState: Record<Standing, (stopped: Stopped) => RuleFinding | string> = {
 };
 
 /**
- * How long the refusal of a start is reported, in milliseconds: a supervisor pauses for minutes before the next one.
+ * How long the refusal of a start is reported, in milliseconds: a supervisor pauses for minutes before the next start.
  */
-const refusedForMs = 600_000;
+const refusalShownForMs = 600_000;
 
-function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector | null): Standing {
-  const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusedForMs;
+function stopOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector | null): Stop {
+  const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusalShownForMs;
   if (last && (isRefusal || last.state === 'starting')) return last.state;
   if (last?.state === 'ended' && last.reason !== null) return 'ended';
   // Without a topic Kafka cannot be read, and another rule reports the missing topics.
@@ -116,23 +111,24 @@ function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector
   return own.savedAt && members > 0 ? 'unannounced' : 'gone';
 }
 
-/** A live projector explains most if it is cut off, and least if it runs. */
-const explaining: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
+/** The states of a live projector, the one that explains most first. */
+const liveStates: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
 
 /**
- * The projector whose state explains why a generation stands: a live projector, else the last one to end, unless
- * another projector has saved progress after it.
+ * The projector whose state explains why the progress stands still: a live projector, else the last one that ended. The
+ * end of a projector explains nothing if another one has saved progress after it.
  */
 function explainingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
   const live = own.projectors.filter((one) => isLive(one, now));
-  const [first] = live.toSorted((a, b) => explaining.indexOf(a.state) - explaining.indexOf(b.state));
-  if (first) return first;
-  const [last = null] = own.projectors.filter(({ state }) => !explaining.includes(state));
-  const hasContinued = (own.savedAt ?? new Date(0)) > (last?.at ?? now) && own.savedBy !== last?._id;
-  return hasContinued ? null : last;
+  const [best] = live.toSorted((a, b) => liveStates.indexOf(a.state) - liveStates.indexOf(b.state));
+  if (best) return best;
+  const ended = own.projectors.find(({ state }) => !liveStates.includes(state));
+  if (!ended) return null;
+  const isSavedLater = own.savedAt !== null && own.savedAt > ended.at && own.savedBy !== ended._id;
+  return isSavedLater ? null : ended;
 }
 
-/** The process, and how many other ones are live. */
+/** `process 12 on host-1 (and 2 others)`: the explaining projector, and the number of other live ones. */
 function nameOf({ now }: Facts, own: GenerationFacts, last: Projector | null): string {
   const others = own.projectors.filter((one) => one !== last && isLive(one, now)).length;
   const more = others === 0 ? '' : ` (and ${counted(others, 'other')})`;
@@ -148,14 +144,14 @@ function savesNothing(own: GenerationFacts): string {
   return `its projectors run, but have saved no progress${sinceText(own) || ' yet'}${known}: see their logs`;
 }
 
-/** A sweep runs again within five minutes, so a single failure is harmless. In milliseconds. */
-const sweepFailsForMs = 600_000;
+/** Sweeps that fail for longer than this are reported, in milliseconds. The next sweep begins within five minutes. */
+const sweepFailureToleratedMs = 600_000;
 
-/** Why the retention of a generation is not enforced. */
+/** Why the retention of a generation is not enforced; null if it is. */
 export function sweepFailure(projectors: Projector[]): string | null {
   const { at, failingSince: since, reason } = lastSweep(projectors) ?? {};
-  // Until its last failure: while no projector runs, no sweep fails.
-  if (!at || !since || at.getTime() - since.getTime() <= sweepFailsForMs) return null;
+  // Counts up to the last sweep, not up to now: while no projector runs, no sweep fails.
+  if (!at || !since || at.getTime() - since.getTime() <= sweepFailureToleratedMs) return null;
   return (
     `data past its retention stays in MongoDB, because every sweep since ${since.toISOString()} has failed: ` +
     `${reason} (docs/runbooks/sweep-failing.md)`

@@ -1,6 +1,7 @@
 import type { AcceptableFinding } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
+import type { GenerationFacts } from '../generation-facts.ts';
 
 /** A step that an operator takes with a generation: `rebuild await`, `rebuild promote` and `rebuild rollback`. */
 export type Step = 'ready' | 'promote' | 'rollback';
@@ -15,7 +16,11 @@ export const switches: readonly Step[] = ['promote', 'rollback'];
  */
 export type Severity = 'bad' | 'attention' | 'progress';
 
-/** A finding of a rule, which takes the rest from the rule. */
+/** The facts of the active generation; undefined before a projector has first started. */
+export const activeOf = ({ registry, generations }: Facts): GenerationFacts | undefined =>
+  generations.find(({ generation }) => generation.number === registry?.generation);
+
+/** The result of a rule that fails. An absent field has the value of the rule. */
 export type RuleFinding = {
   text: string;
   fix?: string | null;
@@ -30,11 +35,11 @@ export type RuleFinding = {
 export type Rule<About> = {
   severity: Severity;
   blocks: readonly Step[];
-  /** The name under which an operator may accept it. */
+  /** The name under which an operator may accept its finding. */
   acceptAs?: AcceptableFinding;
-  /** The text of a rule that passes, for a list of checks. */
+  /** The line of the console's list of checks if the rule passes. */
   passes?: string;
-  /** Null if the rule passes. A plain text takes all other fields from the rule. */
+  /** Returns null if the rule passes. A plain text is a finding with the severity and the steps of the rule. */
   evaluate: (
     facts: Facts,
     about: About,

@@ -14,7 +14,10 @@ import type { RuleFinding } from './rule.ts';
 const served: IndexNames = servedIndexes;
 const isServed = ({ kind, index }: IndexFault) => served[kind]?.includes(index) ?? false;
 
-/** The API answers 503 while it lacks an index. A projector needs other indexes, and creates the missing ones. */
+/**
+ * The effect of missing or hidden indexes. The API answers 503 without an index that its reads name. The other indexes
+ * serve projectors, which create the missing ones at their start.
+ */
 const effectOf = (faults: IndexFault[]) =>
   faults.some(isServed)
     ? { severity: 'bad' as const, effect: 'the API answers 503' }
@@ -52,7 +55,10 @@ export function lackingStructures(
   return found;
 }
 
-/** For a collection without indexes, only the collection is named: it is missing, or a restore is filling it. */
+/**
+ * Names the missing indexes. A collection that lacks all of them is named as a whole: it is missing, or a restore is
+ * filling it.
+ */
 function describeMissing(missing: IndexFault[]): string {
   const byKind = Map.groupBy(missing, ({ kind }) => kind);
   return [...byKind]

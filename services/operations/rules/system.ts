@@ -9,9 +9,9 @@ import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
-import { everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
+import { activeOf, everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
 
-/** The tokens of several keys that a status names. */
+/** A status names at most this many refused tokens, and counts the others. */
 const refusedTokensShown = 5;
 
 export const systemRules = {
@@ -51,8 +51,9 @@ export const systemRules = {
     evaluate: ({ noMajoritySince: since }) =>
       since &&
       `a majority of MongoDB's members has confirmed no write since ${since.toISOString()}, so projectors save nothing and API ` +
-        'replicas do not announce themselves; the API serves the data of before. Start members that are down (rs.status()), and let those catch up that ' +
-        'lag (rs.printSecondaryReplicationInfo()): a lock for a backup, a full disk or an initial sync holds one up',
+        'replicas do not announce themselves; the API serves the data of before. Start members that are down ' +
+        '(rs.status()), and let members that lag catch up (rs.printSecondaryReplicationInfo()): a lock for a backup, a full ' +
+        'disk or an initial sync may hold them up',
   },
   kafka: {
     severity: 'bad',
@@ -124,11 +125,15 @@ export const systemRules = {
 const alterTopic = (topic: string, setting: string): string =>
   `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`;
 
-/** Names the logs without their first records. Their gap is reported instead if no projector had applied them. */
-function lostBeginnings({ kafka: { log }, registry, generations }: Facts): string | null {
-  const active = generations.find((one) => one.generation.number === registry?.generation);
+/**
+ * The logs whose first records are gone. If the active generation had not applied these records, its gap is reported
+ * instead.
+ */
+function lostBeginnings(facts: Facts): string | null {
+  const active = activeOf(facts);
   if (!active || active.gaps.length > 0) return null;
-  const [first, ...others] = logsWithoutBeginning(active.generation, log?.ends ?? new Map());
+  const ends = facts.kafka.log?.ends ?? new Map();
+  const [first, ...others] = logsWithoutBeginning(active.generation, ends);
   if (!first) return null;
   const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
   const accepted = first.beginning === 0 ? '' : ', as was accepted';
@@ -139,7 +144,7 @@ function lostBeginnings({ kafka: { log }, registry, generations }: Facts): strin
   );
 }
 
-/** Names the keys of the first tokens; no token and no hash. */
+/** Names the keys of the first tokens, but no token and no hash, which are secrets. */
 function refusedTokens(tokens: TokenKeys[]): string[] {
   const named = tokens.slice(0, refusedTokensShown).map(({ keys, hasMore, isBlocked }) => {
     const shown = keys.map(({ id, orgId, state }) => `${id} of ${orgId} (${state})`);
@@ -154,7 +159,7 @@ function refusedTokens(tokens: TokenKeys[]): string[] {
   return others > 0 ? [...named, `${counted(others, 'further token')} of several keys are refused`] : named;
 }
 
-/** A share counts as full before it is: a record that no longer fits is stored without its bytes. */
+/** A share counts as full from this part on, because the next large record may not fit any more. */
 const fullFrom = 0.95;
 
 function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: Commands): RuleFinding | null {
@@ -162,12 +167,13 @@ function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: C
   return {
     text:
       'the bytes of the dead letters of a topic take its share of DEAD_LETTER_MEGABYTES_MAX, so further ones are stored ' +
-      'without their bytes, and a redrive needs Kafka to have the record still: fix the cause, then re-drive or purge them',
+      'without their bytes, and a redrive works only while Kafka still has the record: fix the cause, then re-drive or ' +
+      'purge them',
     fix: `${cli} dead-letters list`,
   };
 }
 
-/** Null if each partition has a leader that answers. */
+/** The partitions whose log cannot be read; null if every leader answers. */
 export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
   const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
   const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
@@ -177,7 +183,8 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
 }
 
 /**
- * A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them.
+ * A missing topic is created, unless its records were applied: an empty topic in its place, and every rebuild from it,
+ * would lack these records.
  */
 function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleFinding | string)[] {
   const { missing, otherPrefixes } = kafka;
@@ -187,16 +194,18 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleF
     ];
   const found: RuleFinding[] = [];
   const partitions = generations.flatMap((one) => one.partitions);
-  const applied = new Set(partitions.filter((one) => one.applied > 0).map((one) => one.topic));
-  const lost = missing.filter((topic) => applied.has(topic));
+  const appliedTopics = new Set(partitions.filter(({ applied }) => applied > 0).map(({ topic }) => topic));
+  const lost = missing.filter((topic) => appliedTopics.has(topic));
   if (lost.length > 0)
     found.push({
-      text: `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them from a backup of Kafka`,
+      text:
+        `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them ` +
+        'from a backup of Kafka',
       severity: 'bad',
       blocks: everyStep,
     });
-  const never = missing.filter((topic) => !applied.has(topic));
-  if (never.length > 0)
-    found.push({ text: `missing topics: ${never.join(', ')}`, fix: `${cli} topics create` });
+  const neverApplied = missing.filter((topic) => !appliedTopics.has(topic));
+  if (neverApplied.length > 0)
+    found.push({ text: `missing topics: ${neverApplied.join(', ')}`, fix: `${cli} topics create` });
   return found;
 }
