@@ -107,9 +107,6 @@ export async function readGeneration(
   const projectors = projectorsOf(shared.projectors, number, active);
   const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
   const recreated = recreatedTopics(progress, kafka.log);
-  const partitionsBefore = (wanted: number) =>
-    before?.generations.find((one) => one.generation.number === wanted)?.partitions;
-  const earlier = partitionsBefore(number);
   const measured = measurePartitions({
     generation,
     topics: deps.topics,
@@ -119,10 +116,10 @@ export async function readGeneration(
     recreated,
     projectors,
     lagOf,
-    earlier:
-      before && earlier
-        ? { partitions: earlier, seconds: (now.getTime() - before.now.getTime()) / 1_000 }
-        : null,
+    earlier: before && {
+      partitions: partitionsIn(before, number),
+      seconds: (now.getTime() - before.now.getTime()) / 1_000,
+    },
   });
   const hasStarted = progress.length > 0 || completeTo !== null;
   return {
@@ -142,9 +139,13 @@ export async function readGeneration(
     otherTopics: describeOtherTopics(progress, deps.topics),
     firstReject: ownRejects?.first ?? null,
     rejectCount: ownRejects?.count ?? null,
-    laggingPartitions: comparePositions(progress, partitionsBefore(active) ?? []),
+    laggingPartitions: comparePositions(progress, before ? partitionsIn(before, active) : []),
   };
 }
+
+/** The partitions of a generation in earlier facts; none if it was registered since. */
+const partitionsIn = ({ generations }: EarlierFacts, number: number): PartitionFacts[] =>
+  generations.find(({ generation }) => generation.number === number)?.partitions ?? [];
 
 /**
  * The partitions that have applied less than the active generation. `active` are its positions at the previous reading:

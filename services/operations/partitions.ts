@@ -48,7 +48,7 @@ export type PartitionFacts = TopicFacts & {
   release: string | null;
 };
 
-/** What is read of one generation, from which its partitions are measured. */
+/** The facts of one generation from which its partitions are measured. */
 type Given = {
   generation: Generation;
   topics: string[];
@@ -150,7 +150,7 @@ export function withoutLog<P extends TopicPartition>(
   return progress.filter((one) => topics.has(one.topic) && !partitions.includes(partitionKey(one)));
 }
 
-/** The time until a lag is 0, if it falls as it did since the reading before; null if it did not fall, or is unknown. */
+/** The time until a lag is 0, if it falls as it has fallen so far; null if it has not fallen, or is unknown. */
 function secondsLeft(lag: number | null, lagBefore: number | null, elapsedSeconds: number): number | null {
   if (lag === 0) return 0;
   if (lag === null || lagBefore === null) return null;

@@ -78,8 +78,8 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
 }
 
 /**
- * Continues in the same log. A gap begins at the offset up to which the log was read. The last records before it may not
- * have been applied, and a log that diverged still has them: the partition then continues at its position.
+ * Continues in the same log. A gap begins at the offset up to which the log was read. The last records before it may
+ * not have been applied, and a log that diverged still has them: the partition then continues at its position.
  */
 function pastGap(
   gap: Gap,
