@@ -44,8 +44,11 @@ export const headingsOf = (tokens: Token[]) =>
 /** The heading of the first level. */
 const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
 
-export const readMarkdown = (site: Site, name: string): Token[] =>
-  lexMarkdown(site, readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'));
+/** The tokens of a file of docs/. A link to a heading of the same file gets the name of that file. */
+export function readMarkdown(site: Site, name: string): Token[] {
+  const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+  return lexMarkdown(site, text.replaceAll('](#', `](${name}#`));
+}
 
 /** The tokens of a text, which shows the address of this service, its prefix of keys and the name of its client. */
 export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =>
@@ -58,7 +61,7 @@ export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =
 
 /** Where a link between the files leads on this site. */
 const targets: [RegExp, string][] = [
-  [/^(?:[./]*errors\.md)?#(\w+)$/, '/docs/errors/$1'],
+  [/^[./]*errors\.md#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],
   [new RegExp(`^[./]*(?:guides/)?(${Object.keys(guides).join('|')})\\.md(#[\\w-]+)?$`), '/docs/guides/$1$2'],
   [/^[./]*openapi\.json$/, '/docs'],

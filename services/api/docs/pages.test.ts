@@ -67,6 +67,12 @@ test('HTML in Markdown is text, and a link to a page that is not served is refus
   expect(() => render('[e](operating.md)')).toThrow('operating.md');
 });
 
+test('a link to a heading of its own guide leads to that heading', () => {
+  const path = '/support/docs/guides/exports';
+  expect(pages.get('/docs/guides/exports')).toContain(`href="${path}#what-comes-twice"`);
+  expect(texts.get('/docs/guides/exports.md')).toContain(`](${path}.md#what-comes-twice)`);
+});
+
 test('links start with the path under which the service is published', () => {
   for (const page of pages.values()) {
     const addresses = [...page.matchAll(/ (?:href|src|action)="([^"#][^"]*)"/g)].map(([, to]) => to);
