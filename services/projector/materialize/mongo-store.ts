@@ -2,6 +2,7 @@ import type { Abortable, Collection, Db, Filter, FindCursor } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
+import { patchSerialize } from '../../../shared/store/write-bson.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
 import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
 import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
@@ -34,6 +35,7 @@ const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), by
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
+  patchSerialize();
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: (kind, ids) =>
