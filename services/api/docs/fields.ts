@@ -43,7 +43,7 @@ type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
-/** The schema of the field by which a reader distinguishes the variants, with the values of all of them. */
+/** The schema of the discriminator of a union, such as `type`, with the values of all variants. */
 function anyTag(objects: JsonSchema[], name: string): JsonSchema {
   const options = objects.map((each) => property(each, name));
   const texts = options.map(({ const: value, description = '' }) => `\`${String(value)}\`: ${description}`);
@@ -92,7 +92,7 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
   if (values)
     return `${type}: ${values.flatMap((value) => (value === null ? [] : `\`${String(value)}\``)).join(', ')}`;
   if (type === 'array') return `list of ${typeOf(spec, (items ?? {}) as JsonSchema)}`;
-  // The generator of the document bounds each integer to the range of JavaScript.
+  // zod bounds every integer to the range of JavaScript, which is no limit of the API.
   if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
     return `${type} from ${minimum} to ${maximum}`;
   return format ? `${type} (${format})` : type;

@@ -81,8 +81,8 @@ export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
 }
 
 /**
- * The tokens in Markdown, without comments. Links lead to the Markdown of pages. To be called before
- * `renderMarkdown`.
+ * The tokens in Markdown, without comments. Links lead to the Markdown of pages. Call it before `renderMarkdown`, which
+ * changes the links of the tokens.
  */
 export const toMarkdown = ({ markdownHref }: Site, tokens: Token[]): string =>
   tokens
@@ -111,7 +111,7 @@ export const markdownPage = (site: Site, { path, tokens }: { path: string; token
   path,
   title: titleOf(tokens),
   description: firstSentence(tokens),
-  // First the Markdown: rendering changes the links of the tokens.
+  // First the Markdown, because `renderMarkdown` changes the links of the tokens.
   markdown: toMarkdown(site, tokens),
   body: renderMarkdown(site, tokens),
 });

@@ -17,7 +17,7 @@ const ofTypes = (...types: string[]) =>
 /** Codes that a caller can cause at any endpoint below `/v1`. */
 export const commonErrors = ofTypes('authentication_error', 'rate_limit_error');
 
-/** The errors that any path can return, so the operations do not list them. */
+/** The errors that any path can return. The operations refer to them, and do not list them one by one. */
 export function otherError(baseUrl: BaseUrl): Response {
   const codes = ofTypes('invalid_request_error', 'api_error');
   const headersOf = () => ({ 'Request-Id': { $ref: '#/components/headers/RequestId' } });

@@ -71,13 +71,14 @@ type HeaderName = keyof typeof headers;
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
 /**
- * If only keys with a limit of their own are limited (`isLimited` is false), each response has the headers of the
- * limit by itself. `traceDays` is how long a request can be traced; null if requests are not traced.
+ * The headers that responses share by reference. `isLimited` is false if only keys with a limit of their own are
+ * limited; the headers of the limit are then optional, and each response declares them. `traceDays` is how long a
+ * request can be traced; null if requests are not traced.
  */
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(
     (Object.keys(headers) as HeaderName[])
-      // A header that no response always has stands in each response by itself.
+      // Each response declares an optional header by itself.
       .filter((name) => name !== 'Link' && (isLimited || !ofLimit.includes(name)))
       .map((name) => [componentOf(name), headers[name]]),
   );
@@ -86,11 +87,11 @@ export const headerComponents = (isLimited: boolean, traceDays: number | null): 
   return { ...components, RequestId: { ...headers['Request-Id'], description } };
 };
 
-const always = (names: HeaderName[]): Headers =>
+const required = (names: HeaderName[]): Headers =>
   Object.fromEntries(
     names.map((name): [string, Reference] => [name, { $ref: `#/components/headers/${componentOf(name)}` }]),
   );
-const sometimes = (names: HeaderName[]): Headers =>
+const optional = (names: HeaderName[]): Headers =>
   Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
 
 const ofAll: HeaderName[] = [
@@ -107,26 +108,26 @@ const ofLimit: HeaderName[] = [
   'RateLimit-Policy',
 ];
 
-/** Headers of a listed response of `/v1`; `isLimited` is false if only keys with a limit of their own are limited. */
+/** Headers of a listed response of `/v1`. `isLimited` is false if only keys with a limit of their own are limited. */
 export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
-  ...always([...ofAll, 'Data-As-Of']),
+  ...required([...ofAll, 'Data-As-Of']),
   ...limitHeaders(status, isLimited),
   ...ownHeaders(status, isList),
 });
 
-/** A 401 comes before the limit, a 429 perhaps. */
+/** A 401 comes before the rate limit. A 429 may: the limit of requests in progress comes before it, too. */
 function limitHeaders(status: number, isLimited: boolean): Headers {
   if (status === 401) return {};
-  return status === 429 || !isLimited ? sometimes(ofLimit) : always(ofLimit);
+  return status === 429 || !isLimited ? optional(ofLimit) : required(ofLimit);
 }
 
 /** The headers that only responses of this status have. */
 function ownHeaders(status: number, isList: boolean): Headers {
-  if (status === 200) return sometimes(isList ? ['ETag', 'Link'] : ['ETag']);
-  if (status === 304) return always(['ETag']);
-  if (status === 401) return always(['WWW-Authenticate']);
-  return status === 429 ? always(['Retry-After']) : {};
+  if (status === 200) return optional(isList ? ['ETag', 'Link'] : ['ETag']);
+  if (status === 304) return required(['ETag']);
+  if (status === 401) return required(['WWW-Authenticate']);
+  return status === 429 ? required(['Retry-After']) : {};
 }
 
 /** Headers of a listed response of a public path, except the headers that only its 200 has. */
-export const publicHeaders: Headers = always(ofAll);
+export const publicHeaders: Headers = required(ofAll);

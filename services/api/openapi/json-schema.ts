@@ -15,8 +15,8 @@ type Converted = {
 export const toJsonSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, (value) => value);
 
 /**
- * Converts the zod schema of a response. What docs/guides/versioning.md allows to change without notice is open:
- * objects may have further fields, and fields further values.
+ * Converts the zod schema of a response. Later releases may add fields to objects, and values to fields, without notice
+ * (docs/guides/versioning.md), so the schema allows both.
  */
 export const toOpenSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, open);
 
@@ -24,7 +24,7 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
   const { $schema, $defs, ...schema } = z.toJSONSchema(zodSchema, {
     target: 'draft-2020-12',
     io: 'output',
-    // A transformed schema describes its form on the wire in its `meta`.
+    // A schema with a transformation declares in its `meta` the text that clients send.
     unrepresentable: 'any',
     override: ({ zodSchema: { _zod }, jsonSchema }) => {
       // zod adds this non-standard format; the pattern has the same meaning.

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from '../http/api-error.ts';
 
-/** A cursor is valid only with these: the organization, the list, its order and its filters. */
+/** A cursor is valid only for this organization and list, in this order and with these filters. */
 export type CursorScope = { orgId: string; list: string; sort: string; filters: unknown };
 
 const version = 1;
@@ -11,7 +11,7 @@ const instantLength = 24;
 const keyShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z[^]/;
 
 /** Whether the value is a sort key: an instant to the millisecond, followed by an id that the store can contain. */
-const isKey = (value: unknown): value is string =>
+const isSortKey = (value: unknown): value is string =>
   typeof value === 'string' &&
   value.length <= instantLength + idLengthMax &&
   keyShape.test(value) &&
@@ -19,9 +19,9 @@ const isKey = (value: unknown): value is string =>
   !value.includes('\0');
 
 /**
- * Encodes where a page ended. The cursor contains the sort key, which survives rebuilds, and a fingerprint of key and
- * scope, which detects a damaged or altered cursor. It needs no secret: the organization of a query always comes from
- * the API key.
+ * Encodes the end of a page. The cursor contains the last sort key, which a rebuild does not change, and a fingerprint
+ * of key and scope, which detects a changed cursor. It needs no secret: a client that forges a cursor still reads only
+ * the organization of its API key.
  */
 export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
   Buffer.from(JSON.stringify([version, sortKey, fingerprint(sortKey, scope)])).toString('base64url');
@@ -30,8 +30,8 @@ export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
 export function decodeCursor(cursor: string, scope: CursorScope): string {
   const payload = parse(cursor);
   const key: unknown = Array.isArray(payload) ? payload[1] : null;
-  // Compares the whole text, because base64 allows several spellings of the same bytes.
-  if (isKey(key) && encodeCursor(key, scope) === cursor) return key;
+  // Compares the whole text: base64url allows several spellings of the same bytes, and only one is a cursor.
+  if (isSortKey(key) && encodeCursor(key, scope) === cursor) return key;
   throw new ApiError('invalid_cursor');
 }
 

@@ -14,16 +14,19 @@ export type Interval = { from: string; until: string };
 export const lastInstant = ({ until }: Interval): string => `${until.slice(0, -1)}Z`;
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
-/** The same for the OpenAPI document, with the ranges of the numbers, in the expressions that all languages share. */
+/**
+ * The same shape for the OpenAPI document, with the range of each number. It uses only syntax that all languages share.
+ */
 const textPattern =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])' +
   '([Tt]([01][0-9]|2[0-3]):[0-5][0-9](:([0-5][0-9]|60)(\\.[0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?))?$';
 
 /**
- * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so
- * a time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute. A
+ * Parses ISO 8601: a UTC day, or a time with `Z` or an offset. Returns null for any other text.
+ *
+ * A time to the second covers the whole second, because responses show whole seconds; likewise a day and a minute. A
  * fraction of zeros counts as no fraction, because many languages add one to a time from a response. Digits after the
- * milliseconds are ignored, because the store holds nothing finer.
+ * milliseconds are ignored, because MongoDB stores nothing finer.
  */
 export function parseInterval(value: string): Interval | null {
   // A `+` that was not percent-encoded arrives as a space.
@@ -37,13 +40,13 @@ export function parseInterval(value: string): Interval | null {
   return { from: start.toISOString(), until: keyAbove(last) };
 }
 
-/** How long a time lasts that is written to the minute, the second or the millisecond. */
+/** The length of the interval that a time to the minute, the second or the millisecond covers. */
 function timeLengthMs(seconds: string | undefined, fraction: string | undefined): number {
   if (fraction !== undefined && /[1-9]/.test(fraction)) return 1;
   return seconds === undefined ? 60_000 : 1_000;
 }
 
-/** `+01` and `+0100` are valid in ISO 8601 too, but `parseInstant` expects `+01:00`. */
+/** Returns `+01` and `+0100` as `+01:00`, the only form that `parseInstant` reads. */
 const fullZone = (zone: string): string =>
   zone.length < 2 ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
 
@@ -56,7 +59,7 @@ export const dateBound = z
     context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
     return z.NEVER;
   })
-  // Generated clients would turn a format into a type of their own, which lacks a day or has fractions of a second.
+  // No `format`: generated clients would use a type of their language, which takes no day, or adds a fraction.
   .meta({ type: 'string', pattern: textPattern });
 
 export const dateRangeOf = (gte: Interval | undefined, lte: Interval | undefined): DateRange => ({

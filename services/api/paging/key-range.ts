@@ -8,9 +8,9 @@ type Direction = 'ascending' | 'descending';
 type KeyRange = { $gt?: string; $gte?: string; $lt?: string; $lte?: string };
 
 /**
- * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`, which
- * excludes documents without the sort key: lists must not contain them. A bound is ASCII, so JavaScript compares it
- * with a key as the store does.
+ * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`: lists
+ * must not contain documents without the sort key, such as deleted ones. Bounds are ASCII, so JavaScript compares them
+ * with a key as MongoDB does.
  */
 export function keyRange(
   { from, until }: DateRange,
@@ -36,10 +36,12 @@ export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): K
 /** A sort key, by which indexes order documents. */
 export type SortField = 'byCreated' | 'byUpdated';
 
-/** A kind and the name of its declared index that contains the documents as one range (or one range per status). */
+/**
+ * A kind and its index for a query. In the index, the documents of the query are one range, or one range per status.
+ */
 type Indexed = { [K in ServedKind]: { kind: K; hint: ServedIndex<K> } }[ServedKind];
 
-/** A query for one index range. It is plain data, so that tests can explain the same query. */
+/** A query for one index range, as plain data: tests let MongoDB explain the same query. */
 export type RangeQuery = Indexed & {
   /** Equality conditions on the index fields before the sort key. */
   within: Filter<Document>;

@@ -3,12 +3,12 @@ import { z } from 'zod';
 export const pageSizeMax = 100;
 const pageSizeDefault = 20;
 
-/** Accepts decimal digits only: JavaScript would also accept `1e1`, `0x10`, ` 5` and the empty text. */
+/** Converts decimal digits only. `Number` would also accept `1e1`, `0x10`, ` 5` and the empty text. */
 const toInteger = (value: unknown) => (/^[0-9]+$/.test(String(value)) ? Number(value) : value);
 
 const message = `must be an integer from 1 to ${pageSizeMax}`;
 
-/** For the OpenAPI document. */
+/** A cursor for the examples of the OpenAPI document. */
 export const exampleCursor =
   'WzEsIjIwMjYtMDEtMzFUMTI6NDA6NTcuMDAwWnRpXzAxSzNRWjhNNFQiLCJhYmNkZWZnaGlqa2xtbm9wIl0';
 

@@ -7,7 +7,7 @@ import { readPage } from './page-query.ts';
 type BatchOptions = {
   /** The fields that the response contains, and no more. */
   projection: Document;
-  /** The maximum of documents in one reply of the store; this limits the memory that a range takes. */
+  /** The maximum of documents in one reply of MongoDB. It limits the memory that a range takes. */
   batchSize: number;
   /**
    * The documents before the range: `key` is their last sort key. `items` and `bytes` give their average size, by which
@@ -34,7 +34,7 @@ export async function* readRange<T extends Document>(
     release();
     if (page.nextKey === null) return;
     key = page.nextKey;
-    // The API cuts a reply with large documents short, and would drop the rest of each batch.
+    // `readPage` ends a page of large documents early, and would read the rest of each reply for nothing.
     limit = itemsOfSize(batchSize, { items: page.items.length, bytes: page.bytes });
   }
 }

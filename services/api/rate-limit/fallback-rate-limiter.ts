@@ -8,7 +8,7 @@ import type { RateLimitStore, RedisRateLimiter } from './redis-rate-limiter.ts';
 /** The pause between two attempts to connect to the store. */
 const reconnectIntervalMs = 5_000;
 
-/** Counts in memory; with `store` in that store, with memory as the fallback. Does not wait for the store. */
+/** Counts in `store`, and in memory while the store is unavailable; in memory alone if `store` is null. */
 export function createRateLimiter(
   { nowMs, ...deps }: { nowMs: () => number; logger: Logger; fallbacks: Counter },
   { limit, store }: { limit: RateLimit; store: RateLimitStore | null },
@@ -16,7 +16,7 @@ export function createRateLimiter(
   const memory = createMemoryRateLimiter({ limit, nowMs });
   if (!store) return { ...memory, stop: () => undefined };
   const connect = async (onError: (error: unknown) => void) => {
-    // Most services have no such store, and its client takes memory.
+    // Loaded only here, because its client takes memory, and most services have no such store.
     const { connectRedisRateLimiter } = await import('./redis-rate-limiter.ts');
     return connectRedisRateLimiter(store, limit, onError);
   };
@@ -31,10 +31,10 @@ type FallbackDeps = {
 };
 
 /**
- * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it.
- * Only the requests in progress notice a failure: it connects apart from requests, with a pause after each attempt. So
- * a store that accepts connections but refuses commands gets few connections and log lines, however many requests
- * arrive.
+ * Counts in a shared store, and in this process while the store is unavailable, so no request fails.
+ *
+ * A request never connects. A loop connects, with a pause after each attempt: a store that accepts connections but
+ * refuses commands gets few connections and log lines, however many requests arrive.
  */
 export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }: FallbackDeps) {
   let shared: RedisRateLimiter | null = null;
@@ -48,8 +48,7 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connectOnce = async () => {
     if (shared) return;
-    // Set once the connection is made. An abandoned connection may still report errors, which do not concern the
-    // current one.
+    // An abandoned connection may still report errors, which do not concern the connection after it.
     let made: RedisRateLimiter | null = null;
     const onError = (error: unknown) => {
       if (made && shared === made) lose(error);
@@ -62,11 +61,12 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: lose });
   return {
     consume: async (key: string, requests?: number): Promise<RateLimitUsage> => {
-      const asked = shared;
+      const used = shared;
       try {
-        if (asked) return await asked.consume(key, requests);
+        if (used) return await used.consume(key, requests);
       } catch (error) {
-        if (shared === asked) lose(error);
+        // The loop may have replaced the connection while this request waited.
+        if (shared === used) lose(error);
       }
       fallbacks.inc();
       return memory.consume(key, requests);

@@ -1,6 +1,6 @@
 import type { RateLimit, RateLimitUsage } from './rate-limiter.ts';
 
-/** Keys with a window. Beyond this number the least recently used tenth of them start a new window. */
+/** The maximum of keys with a window. Beyond it, the limiter forgets the least recently used tenth of them. */
 const keysMax = 50_000;
 
 /** A `RateLimiter` that answers synchronously. */
@@ -9,37 +9,43 @@ export type MemoryRateLimiter = { consume: (key: string, requests?: number) => R
 type MemoryRateLimiterDeps = { limit: RateLimit; nowMs: () => number };
 
 /**
- * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most as many per key as its
- * limit, and frees windows that have passed. N replicas together admit up to N times the limit.
+ * Counts in this process, so N replicas together admit up to N times the limit. It keeps the instant of each counted
+ * request, 8 bytes, and forgets the windows that have passed.
  */
 export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps): MemoryRateLimiter {
   const windowMs = limit.windowSeconds * 1_000;
   /** The counted instants of each key, the least recently used key first. */
   const windows = new Map<string, number[]>();
-  let purgedMs = nowMs();
+  let forgottenMs = nowMs();
+  /** The time until an instant leaves the window. Subtracts the instants first: their sum would be rounded. */
+  const leftMs = (atMs: number, instant = -Infinity) => windowMs - (atMs - instant);
+  /** Forgets windows that have passed, and the least recently used ones if there are too many keys. */
+  const forgetOldest = (atMs: number) => {
+    for (const [key, instants] of windows) {
+      if (windows.size <= keysMax * 0.9 && leftMs(atMs, instants.at(-1)) > 0) return;
+      windows.delete(key);
+    }
+  };
   return {
     consume: (key, requests = limit.requests) => {
       const atMs = nowMs();
-      // Subtracts first: adding the window to a large instant would round, and could exceed the window.
-      const leftMs = (instant = -Infinity) => windowMs - (atMs - instant);
       const instants = windows.get(key) ?? [];
-      const firstInside = instants.findIndex((instant) => leftMs(instant) > 0);
+      const firstInside = instants.findIndex((instant) => leftMs(atMs, instant) > 0);
       instants.splice(0, firstInside === -1 ? instants.length : firstInside);
       const admitted = instants.length < requests;
       if (admitted) instants.push(atMs);
+      // The map has the most recently used key last.
       windows.delete(key);
       windows.set(key, instants);
-      if (windows.size > keysMax || atMs - purgedMs >= windowMs) {
-        purgedMs = atMs;
-        // Seldom, and many at once: a map passes the gap of each removed key whenever it looks for the first one.
-        for (const [oldest, counted] of windows) {
-          if (windows.size <= keysMax * 0.9 && leftMs(counted.at(-1)) > 0) break;
-          windows.delete(oldest);
-        }
+      // Seldom, and many keys at once: to find its first key, a Map passes the slot of each key that was deleted.
+      if (windows.size > keysMax || atMs - forgottenMs >= windowMs) {
+        forgottenMs = atMs;
+        forgetOldest(atMs);
       }
       const remaining = Math.max(0, requests - instants.length);
-      const next = instants[Math.max(0, instants.length - requests)];
-      return { admitted, remaining, resetMs: Math.max(0, leftMs(next)) };
+      // Once this instant leaves the window, one more request is admitted.
+      const nextToLeave = instants[Math.max(0, instants.length - requests)];
+      return { admitted, remaining, resetMs: Math.max(0, leftMs(atMs, nextToLeave)) };
     },
   };
 }

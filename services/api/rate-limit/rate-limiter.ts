@@ -1,4 +1,4 @@
-/** The rule: how many requests a key may make in which time. */
+/** The requests that a key may make in a time. */
 export type RateLimit = {
   /** Requests that a key without a limit of its own may make in one window; 0 = no limit. */
   requests: number;
@@ -18,9 +18,9 @@ export type RateLimitUsage = {
 };
 
 /**
- * Sliding windows, one per key: no period as long as the window contains more requests than the limit. After a burst no
- * request is admitted until the window has passed; then one for each request that leaves the window. `requests` is the
- * limit of the key, by default that of all keys. It may change during the window: the counted requests stay counted.
+ * A sliding window for each key: no period of the window's length contains more requests than the limit. After a burst,
+ * one more request is admitted whenever a counted request leaves the window. `requests` is the limit of the key, by
+ * default that of all keys. If it changes during the window, the counted requests stay counted.
  */
 export type RateLimiter = {
   consume: (key: string, requests?: number) => RateLimitUsage | Promise<RateLimitUsage>;

@@ -6,7 +6,7 @@ export type RateLimitStore = {
   url: string;
   /** How long a request waits for the store before it falls back to memory, in milliseconds. */
   timeoutMs: number;
-  /** `DATABASE_NAME`, without a colon: a key that two deployments know is counted for each of them. */
+  /** `DATABASE_NAME`. It separates the counts of deployments that share the store. It has no colon. */
   database: string;
 };
 
@@ -14,7 +14,9 @@ export type RedisRateLimiter = RateLimiter & { close: () => void };
 
 const connectTimeoutMs = 2_000;
 
-/** Counted at each connection, to learn whether the store accepts the script. No key of a client is empty. */
+/**
+ * The limiter counts this key when it connects, to find whether the store accepts the script. No id of a key is empty.
+ */
 const probeKey = '';
 
 /**

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** `2026-01-31T12:00:00Z`: tickets, conversations and messages; fractions are truncated. */
+/** `2026-01-31T12:00:00Z`, as tickets, conversations and messages show times. Drops the fraction. */
 export const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 export const toSecondsOrNull = (date: Date | null | undefined): string | null =>
   date ? toSeconds(date) : null;
 
-/** `2026-01-31T12:00:00.000Z`: channels and Q&As. */
+/** `2026-01-31T12:00:00.000Z`, as channels and Q&As show times. */
 export const toMilliseconds = (date: Date): string => date.toISOString();
 export const toMillisecondsOrNull = (date: Date | null | undefined): string | null =>
   date ? toMilliseconds(date) : null;
@@ -19,7 +19,7 @@ export const nullableMilliseconds = millisecondsSchema.nullable();
 export const nullableText = z.string().nullable();
 export const displayName = nullableText.describe('The display name; null if it is unknown.');
 
-/* The words of which responses are described. Every field has a description. */
+/* The schemas of fields. Each takes a description, because the OpenAPI document describes every field. */
 
 export const choice = <const T extends readonly string[]>(values: T, description: string) =>
   z.enum(values).describe(description);

@@ -11,9 +11,9 @@ type Stored = { state: unknown; joined?: unknown };
 export type StateAndJoined<D extends Stored> = Pick<D, 'state' | 'joined'>;
 
 /**
- * Finds one document of the reader's organization by id; null if the document does not exist, or was deleted or purged.
- * Throws `UnreadableDocument` if a document lacks its state for another reason. Does not look up a text that no stored
- * id can equal.
+ * Finds one document of the reader's organization by id. Returns null if the document does not exist, was deleted or
+ * was purged, without a look-up for a text that cannot be a stored id. Throws `UnreadableDocument` if the document
+ * lacks its state for another reason.
  */
 export async function findById<D extends Stored>(
   store: StoreReader,
@@ -25,7 +25,7 @@ export async function findById<D extends Stored>(
   const found = await store.find({ kind, projection: { ...projection, deletedAt: 1, expiresAt: 1 } }, id);
   if (!found || found.deletedAt) return null;
   if (typeof found.state === 'object' && found.state !== null) return found as StateAndJoined<D>;
-  // The sweep purges the state, and leaves the time at which the rest expires.
+  // The sweep removes an expired state, and leaves the time at which the rest of the document expires.
   if (found.state === undefined && found.expiresAt) return null;
   throw new UnreadableDocument(kind, id, new TypeError('it has no state'));
 }

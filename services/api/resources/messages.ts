@@ -115,7 +115,7 @@ export const presentMessageItem = ({ state, joined }: StoredMessage): MessageIte
   createdAt: toSeconds(state.createdAt),
 });
 
-/** Inline files are part of the text, so they are not listed as attachments. */
+/** Leaves out inline files, which the text shows. */
 export const presentAttachments = (attachments: Message['attachments']): Attachment[] =>
   attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
 
@@ -177,8 +177,8 @@ export const listMessages = ({ now }: Clock) =>
   });
 
 /**
- * Reads the page and, in parallel, the conversation with its retention. If the page starts with expired messages, it is
- * read again; this is rare: the first page of a conversation that is older than its retention.
+ * Reads the page and, in parallel, the conversation with its retention. If the page begins with expired messages, reads
+ * it again from the first message that has not expired. That is rare: only the first page of an old conversation.
  */
 async function readMessages(
   store: StoreReader,

@@ -24,9 +24,9 @@ export const notAfterSeconds = ({ cert }: Credentials): number =>
   new X509Certificate(cert).validToDate.getTime() / 1_000;
 
 /**
- * Calls `use` when the files contain a new pair. It polls, because a platform may replace a symbolic link further up
- * the path, which a file watcher does not see. Until certificate and key match, the current pair stays in use: the two
- * files may be replaced one after the other.
+ * Calls `use` when the files contain a new pair of certificate and key. The two files may be replaced one after the
+ * other, so the current pair stays in use until they match. It polls, because a file watcher does not see a platform
+ * replace a symbolic link further up the path.
  */
 export function pollCertificate(
   { logger, use }: { logger: Logger; use: (pair: Credentials) => void },

@@ -10,30 +10,31 @@ type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
 /** How long a stop waits for clients to take the responses in progress. */
 const stopTimeoutMs = 15_000;
 
-// Over TLS, a request's socket and its connection's socket are different objects.
+/** Identifies a connection. Over TLS, the socket of its requests is another object, but has the same addresses. */
 const keyOf = ({ remoteAddress, remotePort, localAddress }: Endpoint) =>
   `${remoteAddress} ${remotePort} ${localAddress}`;
 
 /**
- * A connection that is older is closed with its next response. Otherwise a balancer of connections would give a replica
- * that was added later no load from long-lived clients.
+ * An older connection is closed with its next response. Otherwise a load balancer of connections would send the
+ * requests of long-lived clients only to replicas that were there at their start.
  */
 const ageMaxMs = 15 * 60_000;
 /** A random age spreads the reconnections of clients that arrived together. */
 const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
 /**
- * Requests of a connection that wait for the response in progress; a connection with more is closed. Clients that
- * pipeline send up to 16 at once. Node parses all requests of the 64 KB that it reads at once, up to 2,600, and each
- * takes 1.5 KB.
+ * The maximum of requests that wait on one connection; a connection with more is closed. Clients that pipeline send up
+ * to 16 requests at once. Node parses 64 KB at a time: up to 2,600 requests, which take 1.5 KB of memory each.
  */
 export const waitingRequestsMax = 32;
 
-/** A connection, the response in progress on it, and the requests that wait for its end, oldest first. */
 type Connection = {
   socket: Socket;
+  /** After this time, the connection is closed with its next response. */
   untilMs: number;
+  /** The response in progress. */
   response: ServerResponse | null;
+  /** Begin the requests that wait for the end of the response, oldest first. */
   waiting: (() => void)[];
 };
 
@@ -42,10 +43,11 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => u
 type ConnectionsDeps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'>; nowMs: () => number };
 
 /**
- * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
- * starts every pipelined request and, for a client that never reads, would hold thousands of full pages. While a
- * request waits, the server reads nothing more from its connection and begins the waiting requests of other connections
- * first.
+ * Hands the requests of each connection to `listener` one after another, and stops the server in order.
+ *
+ * By default Node starts every pipelined request at once: for a client that never reads, it would hold thousands of
+ * full pages. Here, while a request waits, the server reads nothing more from its connection. Waiting requests of other
+ * connections begin first.
  */
 export function serveConnections(server: Server, deps: ConnectionsDeps, listener: Listener) {
   const { logger, connectionsRefused, nowMs } = deps;
@@ -67,14 +69,14 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     response.once('close', () => {
       connection.response = null;
       if (connection.waiting.length > 0) setImmediate(beginNext, connection, request.socket);
-      // The response may have begun as `keep-alive`, before the stop.
+      // A response that began before the stop has `keep-alive`, so Node would leave its connection open.
       else if (isStopping) request.socket.destroySoon();
     });
     return listener(request, response);
   };
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    // Such a socket has no address.
+    // A destroyed socket has no address, by which its connection could be found.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
     if (!isBusy(connection)) {
@@ -116,9 +118,9 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
 }
 
 /**
- * Makes `response` the connection's response in progress. If a time-out or the end of the client's stream cuts the
- * response, the server resets the connection, which Node would close. A client that ends its stream still gets a
- * complete response.
+ * Makes `response` the connection's response in progress. If a time-out or the end of the client's stream interrupts
+ * the response, the server resets the connection. Node would close it, which looks like the end of the body. A client
+ * that ends its stream still gets a response that is already written.
  */
 function occupy(connection: Connection, { socket }: IncomingMessage, response: ServerResponse): void {
   connection.response = response;

@@ -22,7 +22,7 @@ function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
 /** The trace fields of a request that could not be parsed. */
 const unparsed = { method: null, route: null, search: '', durationMs: 0, aborted: false };
 
-/** Node keeps the response in progress in it. */
+/** Node keeps the response in progress of a connection in `_httpMessage` of its socket. */
 type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
 export type UnparsedDeps = {
   logger: Logger;
@@ -39,9 +39,9 @@ export function answerUnparsed(
   socket: RequestSocket,
 ): void {
   const response = socket._httpMessage;
-  // The parser refuses an unknown Transfer-Encoding once it has passed the request on: its response says so.
+  // The parser reports an unknown Transfer-Encoding after it has passed on the request, whose response is the error.
   if (response && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
-  // The application has not begun with a request whose body is still being discarded.
+  // The body of the request is still being discarded, so the application has not begun with it.
   if (response && !response.hasHeader('Request-Id') && !response.req.complete) {
     response.detachSocket(socket as Socket);
     response.emit('close');
@@ -55,7 +55,7 @@ export function answer(
   code: ErrorCode,
   socket: RequestSocket,
 ): void {
-  // Writing a second response into one in progress would corrupt it.
+  // An error within a response in progress would corrupt it.
   const { _httpMessage: inProgress } = socket;
   if (inProgress) {
     interruptResponse(inProgress);

@@ -10,15 +10,15 @@ import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
 import { originForm } from './request-target.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 
-/** Time without a byte in either direction, for example when a client stops reading a long conversation. */
+/** A connection is closed after this time without a byte in either direction, as when a client stops reading. */
 const silenceTimeoutMs = 120_000;
 
 const httpOptions = {
-  // When a request exceeds one of these time limits, Node closes the connection, with 408 if possible.
+  // After one of these times Node closes the connection of an incomplete request, with 408 if possible.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
-  // Longer headers are 431. Four times the longest target (414), so that each error keeps its own status.
+  // Longer headers get 431. As four times the longest target, it leaves 414 to the application.
   maxHeaderSize: 32_768,
   // The application checks the header instead: Node's own answer would lack the error envelope.
   requireHostHeader: false,
@@ -44,7 +44,7 @@ export type ServerOptions = {
   connectionsMax: number;
   /** The same limit for each client address. */
   addressConnectionsMax: number;
-  /** The limit for each client address does not apply to these. */
+  /** The limit for each client address does not apply to these proxies. */
   trustedProxies: AddressRange[];
   /** How long an idle connection stays open, in milliseconds. */
   keepAliveMs: number;
@@ -78,7 +78,7 @@ export async function startServer(
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
     response.shouldKeepAlive = false;
-    // The application refuses any other coding, because it cannot know the length of the body.
+    // The length of a body in another coding is unknown: the application refuses the request at once.
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
     return discardBody(request, response).then((isOpen) => isOpen && listener(request, response));
   };
@@ -123,14 +123,14 @@ function limitConnections(server: Server, { trustedProxies, max, connectionsRefu
   });
 }
 
-/** The server does not read a longer or slower body to its end. */
+/** The server does not read a longer or slower body to its end, but answers and closes the connection. */
 const discardedBytesMax = 16 * 1_024 * 1_024;
 const discardMsMax = 5_000;
 
 /**
- * No endpoint takes a body. A body is discarded before the request is answered and the connection closed: a client that
- * is still sending would lose the response. Resolves with false if the client has left or its request turns out to be
- * invalid.
+ * Reads a body and drops it, because no endpoint takes a body. The answer comes after it: a client that is still
+ * sending when the connection closes would lose the answer. Resolves with false if the client has left, or if its
+ * request turns out to be invalid.
  */
 function discardBody(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

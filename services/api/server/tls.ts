@@ -10,13 +10,13 @@ const handshakeByte = 0x16;
 const handshakeTimeoutMs = 10_000;
 /** A connection that has sent nothing for this long is closed. */
 const firstByteTimeoutMs = 10_000;
-/** After its answer, further bytes of the client are dropped for this long: a close at once could lose the answer. */
+/** How long the server drops further bytes of a client that it has refused: a close at once could lose the answer. */
 const answeredMs = 5_000;
 
 /**
- * Makes `server` accept TLS alone. `refuse` answers a connection that begins with anything else. The server never
- * parses its bytes, because a client without TLS could send thousands of requests in one piece. The server's limits and
- * its list of connections also cover it.
+ * Makes `server` accept TLS alone. `refuse` answers a connection that begins with other bytes. They are never parsed,
+ * because a client without TLS could send thousands of requests in one piece. The server's limits also cover such a
+ * connection.
  */
 export function acceptTls(
   server: Server,
@@ -50,7 +50,7 @@ function peek(socket: Socket, then: (chunk: Buffer) => void): void {
   const drop = () => socket.destroy();
   socket.on('error', drop);
   socket.setTimeout(firstByteTimeoutMs, drop);
-  // A socket of this server stays half open: without this a client that leaves silently would hold it.
+  // A socket of this server stays half open, so a client that leaves before its first byte would hold it.
   socket.once('end', drop);
   socket.once('data', (chunk: Buffer) => {
     socket.pause();

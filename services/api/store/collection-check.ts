@@ -12,16 +12,16 @@ export type RequireCollections = (
 ) => Promise<void>;
 
 /**
- * Queries in progress at once, and the pause between two of a snapshot: 404s cost the store at most 100 queries a
- * second.
+ * Queries in progress at once, and the pause between two queries of a snapshot. So however many 404s clients cause,
+ * they cost MongoDB at most 100 queries a second.
  */
 const queriesMax = 2;
 const pauseMs = 10;
 
 /**
- * Creates the check of a read that has found nothing. A dropped collection reads as empty, and a client would take that
- * for the end of a list or for a deletion. After their reads, all waiting checks share one query of the store: a
- * collection with an unchanged id existed throughout the read.
+ * Creates the check for a read that has found nothing. A dropped collection reads as empty, and a client would take
+ * that for the end of a list or for a deletion. The check runs after the read: a collection whose id has not changed
+ * existed throughout the read. All waiting checks share one query.
  */
 export function createCollectionCheck(): RequireCollections {
   const share = createSharedQueries<null, Collections>({ queriesMax });

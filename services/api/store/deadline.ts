@@ -4,17 +4,17 @@ import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { retry } from '../../../shared/store/retry.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
+/** How long MongoDB may work on one read (`maxTimeMS`). Then the client gets 503. */
 export const serverTimeoutMs = 7_000;
 
 /**
- * How long one read may take in all. It is longer than `waitQueueTimeoutMS` and `serverTimeoutMs` together, so that a
- * slow server costs no connection, unless the read was repeated.
+ * How long one read may take in all, repetitions included. It is longer than `waitQueueTimeoutMS` and `serverTimeoutMs`
+ * together: MongoDB ends a slow read first, and the driver need not drop its connection.
  */
 export const readTimeoutMs = 10_000;
 
-/** Whether a read is repeated after an error of a class: the store was away, not slow. */
-const repeats: Record<ErrorClass, boolean> = {
+/** Whether a read is repeated after an error of a class: if MongoDB was away, but not if it was slow. */
+const isRepeatedAfter: Record<ErrorClass, boolean> = {
   // The pool monitor reopens the connections of a user that an operator has created again.
   'refuses-us': true,
   'refuses-connection': true,
@@ -28,14 +28,14 @@ const repeats: Record<ErrorClass, boolean> = {
   other: false,
 };
 
-/** The pause before a read is repeated, unless the store is overloaded. */
+/** The pause before a read is repeated. It grows while MongoDB is overloaded. */
 const pauseMs = 100;
 
 /** Time limits of the driver, under its names. They are short, because a read that meets one is repeated. */
 export const driverTimeouts = {
   /** How long a read waits for a connection of its pool. */
   waitQueueTimeoutMS: 2_000,
-  /** How long a connection may take to open: for as long after an outage of the network, a replica answers 503. */
+  /** How long a connection may take to open. After an outage of the network, a replica may answer 503 for as long. */
   connectTimeoutMS: 2_000,
   /** How long an attempt waits for a server. */
   serverSelectionTimeoutMS: 1_000,
@@ -50,9 +50,9 @@ export const driverTimeouts = {
 export type ReadOptions = { maxTimeMS: number; signal: AbortSignal };
 
 /**
- * The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. A
- * read of data ends them with `using`: thousands of signals that wait for their time would outlive many garbage
- * collections.
+ * The time limits of a read. After `readTimeoutMs` the signal aborts: the driver drops the connection and throws a
+ * `TimeoutError`. Declare them by `using`, which ends the timer with the read. Otherwise thousands of timers would
+ * wait, each with its signal in memory.
  */
 export function readOptions(): ReadOptions & Disposable {
   const controller = new AbortController();
@@ -67,8 +67,8 @@ export function readOptions(): ReadOptions & Disposable {
 }
 
 /**
- * Repeats a read until it succeeds or `readTimeoutMs` have passed, so that an election costs time and no answer. Each
- * attempt selects a server. Rejects with the error of the last attempt that ended in time.
+ * Repeats a read until it succeeds or `readTimeoutMs` have passed: during an election of a primary, requests wait and
+ * do not fail. Each attempt selects a server. Rejects with the error of the last attempt that ended in time.
  */
 export async function readRepeatedly<T>(
   read: (limits: ReadOptions) => Promise<T>,
@@ -80,7 +80,7 @@ export async function readRepeatedly<T>(
   const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
     // A passed deadline explains less than the failure before it.
     if (limits.signal.aborted) throw failure ?? error;
-    if (!repeats[classifyStoreError(error).is]) throw error;
+    if (!isRepeatedAfter[classifyStoreError(error).is]) throw error;
     failure = error;
     onRepeat?.(failure);
     if (performance.now() + waitMs >= endMs) throw failure;

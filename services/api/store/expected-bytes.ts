@@ -3,27 +3,27 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 import { documentBytes, replyBytesMax } from './read-budget.ts';
 
 /** A read of at most `items` documents of a kind. */
-export type Reading = { kind: Kind; items: number };
+export type PlannedRead = { kind: Kind; items: number };
 
-/** The number and size of the documents in a reply of the store. */
+/** The number and size of the documents in a reply of MongoDB. */
 export type ReplySize = { replyItems: number; replyBytes: number };
 
 /** The minimum estimate. */
 const estimateMin = 256 * 1_024;
 /** Documents may be this many times larger than the largest recent one. */
 const margin = 2;
-/** After this time the size of the largest recent document counts half. */
+/** After this time, the size of the largest recent document counts as half. */
 const halfLifeMs = 30_000;
-/** The organizations that are remembered, with one size for each kind that they read. */
+/** The maximum of organizations whose sizes are kept, one size for each kind that they read. */
 const organizationsMax = 5_000;
 
 type Largest = { bytes: number; atMs: number };
 
 /**
  * Estimates the size of a read from the largest document of its kind that the organization read recently. Nearly all
- * documents are small: counting each page as its maximum of 16 MB would allow only two reads at once. That maximum is
- * used for an organization without recent reads. If estimates are too low, the connections of the pool still limit the
- * total, at 16 MB each.
+ * documents are small: if each page counted as its maximum of 16 MB, only two reads of an organization could run at
+ * once. Without recent reads the estimate is that maximum. If an estimate is too low, the pool still bounds the total:
+ * it has few connections, and each holds 16 MB at most.
  */
 export function createExpectedBytes(nowMs: () => number) {
   const largest = new LRUCache<string, Map<Kind, Largest>>({ max: organizationsMax });
@@ -32,7 +32,7 @@ export function createExpectedBytes(nowMs: () => number) {
     return known && known.bytes * 0.5 ** ((nowMs() - known.atMs) / halfLifeMs);
   };
   return {
-    estimate: (orgId: string, { kind, items }: Reading): number => {
+    estimate: (orgId: string, { kind, items }: PlannedRead): number => {
       const max = items > 1 ? replyBytesMax : documentBytes;
       const each = recentBytes(orgId, kind);
       return each === undefined

@@ -24,14 +24,14 @@ export function createDocumentFinder() {
   const gather = createGather<Wanted, Found>();
   return (snapshot: DataSnapshot, shape: Shape, wanted: Wanted): Promise<Found> =>
     gather(
-      // The code defines the kinds and fields, without spaces or commas.
+      // The names of kinds and fields have no spaces or commas, so no two shapes have the same name.
       { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
       wanted,
       async (all) => {
         const found = await readDocuments(snapshot, shape, all);
         return {
           find: ({ orgId, id }) => {
-            // The query's filter allows the organizations of all its requests: the key names that of this request.
+            // The shared query matches the organizations of all its requests, so this checks that of one request.
             const reply = found.get(id);
             return reply?.documents[0]?.orgId === orgId ? reply : notFound;
           },

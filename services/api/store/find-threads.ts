@@ -39,8 +39,9 @@ type Wanted = { orgId: string; conversationId: string };
 const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
 
 /**
- * The `find` command for the start of several threads: each is one range of the index, and the reply has them one after
- * another. So at most its last thread is cut off; threads that it does not reach are missing.
+ * The `find` command for the start of several threads. Each thread is one range of the index, and the reply has the
+ * threads one after another. If the reply is cut off, only its last thread is incomplete, and later threads are
+ * missing.
  */
 export function findThreads(wanted: Wanted[]): FindCommand {
   const ids = [...new Set(wanted.map(({ conversationId }) => conversationId))];
@@ -73,12 +74,12 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     readReply(snapshot.database, findThreads(wanted), options),
   );
   let isCut = mayBeCut || raws.length === limitOf(wanted);
-  /** By organization, then by conversation: a text of both could stand for two threads. */
+  /** By organization, then by conversation: one text of both ids could stand for two threads. */
   const starts = new Map<string, Map<string, ThreadStart>>();
   let last: ThreadStart | undefined;
   let bytes = 0;
   for (const raw of raws) {
-    // Large threads continue in their own reads, because decoding the rest here would waste memory.
+    // The requests read the rest of large threads by themselves: decoded here, it would wait in memory.
     if (last && bytes + raw.length > itemsBytesMax) {
       isCut = true;
       break;

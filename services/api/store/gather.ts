@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDeadline } from './deadline.ts';
 
-/** The result of one query, for all of its readers. */
+/** The result of one query, for all requests that share it. */
 export type SharedResult<Wanted, Found> = {
-  /** Returns the part of one reader. */
+  /** Returns the part of the result that one reader wants. */
   find: (wanted: Wanted) => Found;
   /** Pause before the next query of the group, in milliseconds. */
   pauseMs?: number;
@@ -15,21 +15,21 @@ type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, F
 /** Readers of one group may share queries: they read the same snapshot under the same name. */
 type Group = { snapshot: object; name: string };
 
-/** A request that waits for a query. */
+/** A request that waits for its result. */
 type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;
   reject: (error: unknown) => void;
-  /** True after its deadline: later queries leave it out. */
+  /** True once its deadline has passed: later queries leave it out. */
   hasLeft?: true;
 };
 
-/** Readers per query. */
+/** The maximum of readers that share a query. */
 export const readersMax = 64;
-/** After this time a query no longer delays the next one. */
+/** After this time, a query no longer delays the next query of its group. */
 const overdueMs = 20;
 
-/** The result of a reader of data. Each document names its organization. */
+/** The documents that a reader of data receives. Each names its organization. */
 type Owned = { documents: readonly { orgId: string }[] };
 
 /** A query that several requests share returned a document for a request of another organization: a bug. */
@@ -63,9 +63,11 @@ type SharingLimits = {
 };
 
 /**
- * Reads of the same kind share queries. The first reader of a group starts a query at once; readers that come while it
- * is in progress share the next query. That one starts when the query before it has ended or is overdue, and fewer than
- * `queriesMax` are in progress. Only the readers of a query receive its error.
+ * Lets requests that read the same kind of thing share queries, so that many small reads cost few commands.
+ *
+ * The first reader of a group starts a query at once. Readers that come while it is in progress share the next query,
+ * which starts when the query before it has ended or is overdue, and fewer than `queriesMax` are in progress. Only the
+ * readers of a query receive its error.
  */
 export function createSharedQueries<Wanted, Found>({
   queriesMax = Infinity,

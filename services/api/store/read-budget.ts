@@ -3,13 +3,13 @@ import { createUse, isWithinShare } from '../fair-share.ts';
 import { readTimeoutMs } from './deadline.ts';
 import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
-/** The largest reply of the store, and therefore the maximum size of a page while it is read. */
+/** The largest reply of MongoDB, and therefore the maximum size of a page while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
 
 /** The largest document. */
 export const documentBytesMax = 12 * 1_024 * 1_024;
 
-/** The expected maximum of a single document. Larger ones are very rare. */
+/** The estimate for a single document without recent reads. Larger documents are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
 /** A read that waits for capacity. */
@@ -47,7 +47,7 @@ export type ReadBudget = {
   acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
   /** Ends a read that was counted. */
   release: (caller: Caller, bytes: number) => void;
-  /** Rejects the reads of a request that wait: its client has left. */
+  /** Rejects the waiting reads of a request whose client has left. */
   leave: (request: object) => void;
   /** Counts bytes that stay in memory; a negative number releases them. */
   count: (caller: Caller, bytes: number) => void;
@@ -57,9 +57,9 @@ export type ReadBudget = {
 };
 
 /**
- * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
- * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of
- * the bytes and never every connection, so that it cannot make the others wait.
+ * Limits the memory of all responses in progress. A read counts by its expected reply while it runs; then the bytes
+ * count that the response keeps until its client has taken it. Further reads wait in a queue. One organization, and
+ * each of its keys, may hold only a share of the bytes, and never every connection: it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const reads = createUse();
@@ -100,7 +100,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
       const expire = () => {
         const limit = hasCapacity(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory';
         refuse(new Overloaded(limit, `no capacity for a read within ${waitMs} ms`));
-        // It blocks the reads after it no more.
+        // The refused read may have blocked the reads after it.
         admitWaiting();
       };
       const timer = setTimeout(expire, waitMs).unref();

@@ -9,9 +9,9 @@ export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): Stor
 export type ReadDataOptions = ReadOptions & { session?: ClientSession; readPreference?: 'primary' };
 
 /**
- * Runs a read of data, repeatedly until it succeeds, with its time limits. A secondary answers only once it has applied
- * everything that the store held when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is
- * true of its answer too.
+ * Runs a read of data within its time limits, repeatedly until it succeeds. A secondary answers only once it has every
+ * write that MongoDB had when the snapshot's watermark was read (`afterClusterTime`). Otherwise its answer could lack
+ * changes from before `Data-As-Of`.
  */
 export function readData<T>(
   { database, readAfter }: DataSnapshot,

@@ -1,5 +1,11 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
-import { describeLost, type Manifest, missing, servedFrom } from '../../../shared/control/manifest.ts';
+import {
+  describeLost,
+  type LostCollection,
+  type Manifest,
+  missing,
+  servedFrom,
+} from '../../../shared/control/manifest.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -7,14 +13,14 @@ import { type Collections, describeIndexFault, type IndexFault } from '../../../
 import { type ReadOptions, readRepeatedly, withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** The sources of one request: a generation's database, and the watermark that was read before any of its data. */
+/** The data that one request is answered from: a generation's database, and its watermark, which was read first. */
 export type ReadSnapshot = Databases & {
   generation: number;
-  /** 1970 during the first load: not every record of the log was applied yet. */
+  /** The watermark. It is 1970 during the first load, when the projectors have not applied the whole log yet. */
   dataAsOf: Date;
   /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
   readAfter: StoreTime | null;
-  /** The served collections. They were read before the watermark, so they were there before any data was read. */
+  /** The collections of the generation by their ids, read before the watermark. A replaced one has another id later. */
   collections: Collections;
 };
 
@@ -42,7 +48,7 @@ export type ReadSnapshots = {
 /** The generation to be served, as the registry names it. */
 type ActiveGeneration = {
   generation: number;
-  /** An operator accepted that it lags the generation that was served before. */
+  /** Whether an operator accepted that it lags the generation that was active before. */
   acceptOlder: boolean;
   /** The collections that must exist, of the control database and of the generation. */
   manifests: { control: Manifest; documents: Manifest };
@@ -81,7 +87,7 @@ type ReadDeps = SnapshotDeps & {
   logRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
 };
 
-/** How long a snapshot is used, and the pause after a failure to read one. */
+/** How long requests use a snapshot, and the pause after a failure to read one. */
 const lifetimeMs = 1_000;
 
 /** The results of the reads so far. */
@@ -97,14 +103,14 @@ type Cache = {
 export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
   const cache: Cache = { latest: null, failure: null, awaited: null };
   const logRegistry = logChanges(sources.logger, 'registry');
-  let pending: Promise<ReadSnapshot> | null = null;
+  let refreshing: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
       const snapshot = await readRepeatedly(
         (limits) => withDeadline(readSnapshot({ ...sources, logRegistry }, cache, limits)),
-        sayOnce(sources.logger, cache),
+        createRepeatLog(sources.logger, cache),
       );
       cache.latest = { snapshot, readMs };
       cache.failure = null;
@@ -113,7 +119,7 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
       cache.failure = { error, readMs: sources.nowMs() };
       throw error;
     } finally {
-      pending = null;
+      refreshing = null;
     }
   };
 
@@ -124,77 +130,91 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
       if (latest && !failure && isFresh(latest.readMs)) return latest.snapshot;
-      if (!failure) return (pending ??= refresh());
-      if (!isFresh(failure.readMs)) (pending ??= refresh()).catch(() => undefined);
+      if (!failure) return (refreshing ??= refresh());
+      if (!isFresh(failure.readMs)) (refreshing ??= refresh()).catch(() => undefined);
       throw failure.error;
     },
   };
 }
 
 /**
- * Names the reason of the first repetition in the log, unless MongoDB was away before: the readiness poll has named it
- * then.
+ * Logs the reason of the first repetition. If the read before has failed, it logs nothing: the readiness poll has
+ * logged that reason.
  */
-function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
-  let isSaid = failure !== null;
+function createRepeatLog(logger: Logger, { failure }: Cache): (error: unknown) => void {
+  let isLogged = failure !== null;
   return (error) => {
-    if (!isSaid) logger.warn({ reason: errorMessage(error) }, 'MongoDB is unavailable; reads are repeated');
-    isSaid = true;
+    if (!isLogged) logger.warn({ reason: errorMessage(error) }, 'MongoDB is unavailable; reads are repeated');
+    isLogged = true;
   };
 }
 
 /**
- * Reads the active generation and its watermark. After a switch the old generation is served until the new one has
- * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted
- * that.
+ * Reads the active generation and its watermark. After a switch of the active generation, the replica keeps the served
+ * one until the new one has all collections and indexes, and has reached the watermark that clients have seen. So
+ * `Data-As-Of` never goes back, unless the operator accepted that.
  */
 async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
-  const { generation, acceptOlder, manifests } = active;
+  const { generation, acceptOlder } = active;
   sources.logRegistry({ generation, acceptOlder });
-  const previous = cache.latest?.snapshot;
-  const isServed = previous?.generation === generation;
-  const databases = isServed ? previous : sources.databasesOf(generation);
+  const served = cache.latest?.snapshot;
+  const isServed = served?.generation === generation;
+  const databases = isServed ? served : sources.databasesOf(generation);
   const { collections, faults } = await sources.structures(databases.authDatabase, limits);
+  const lost = lostCollections(active, await sources.controlCollections(limits), collections);
   const lacking = faults.map(describeIndexFault);
-  const lost = missing('control', servedOnly(manifests.control), await sources.controlCollections(limits));
-  lost.push(...missing(`generation ${generation}`, manifests.documents, collections));
   const { completeTo, readAfter } = await sources.watermark(generation, limits);
-  // Its documents may be of any age, or absent. The generation before may be dropped by now.
+  // Its documents may be of any age, or absent. The generation before it may be dropped by now.
   if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
-  if (lost.length > 0 && (isServed || !previous || lost.some(({ database }) => database === 'control')))
+  const canKeepServed = served !== undefined && !isServed;
+  const lacksControl = lost.some(({ database }) => database === 'control');
+  if (lacksControl || (lost.length > 0 && !canKeepServed))
     throw new StoreUnavailable(`collections are lost: ${describeLost(lost)}`);
-  if (lacking.length > 0 && (isServed || !previous))
+  if (lacking.length > 0 && !canKeepServed)
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${lacking.join(', ')}`);
   const read = { generation, readAfter, collections };
   if (isServed) {
     cache.awaited = null;
-    const latest = completeTo > previous.dataAsOf ? completeTo : previous.dataAsOf;
-    return { ...previous, ...read, dataAsOf: latest };
+    const dataAsOf = completeTo > served.dataAsOf ? completeTo : served.dataAsOf;
+    return { ...served, ...read, dataAsOf };
   }
-  const isBehind = previous && completeTo < previous.dataAsOf && !acceptOlder;
-  if (previous && (isBehind || lacking.length > 0 || lost.length > 0)) {
-    if (cache.awaited !== generation)
-      sources.logger.info(
-        {
-          awaited: generation,
-          dataAsOf: completeTo,
-          served: previous.generation,
-          servedDataAsOf: previous.dataAsOf,
-          missing: lacking,
-        },
-        'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
-      );
-    cache.awaited = generation;
-    return previous;
+  const lags = served !== undefined && completeTo < served.dataAsOf && !acceptOlder;
+  if (served && (lags || lacking.length > 0 || lost.length > 0)) {
+    logAwaited(sources.logger, cache, { awaited: generation, dataAsOf: completeTo, served, lacking });
+    return served;
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
   return { ...databases, ...read, dataAsOf: completeTo };
 }
 
-/** The part of a manifest without which no answer is right. */
+type Awaited = { awaited: number; dataAsOf: Date; served: ReadSnapshot; lacking: string[] };
+
+/** Logs once, for each switch, that this replica waits for the active generation. */
+function logAwaited(logger: Logger, cache: Cache, { awaited, dataAsOf, served, lacking }: Awaited): void {
+  if (cache.awaited === awaited) return;
+  cache.awaited = awaited;
+  logger.info(
+    { awaited, dataAsOf, served: served.generation, servedDataAsOf: served.dataAsOf, missing: lacking },
+    'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
+  );
+}
+
+/** The collections that must exist and do not, in the control database and in the active generation. */
+const lostCollections = (
+  { generation, manifests }: ActiveGeneration,
+  control: Collections,
+  documents: Collections,
+): LostCollection[] => [
+  ...missing('control', servedOnly(manifests.control), control),
+  ...missing(`generation ${generation}`, manifests.documents, documents),
+];
+
+/**
+ * The collections of a manifest that answers depend on. Without the others, such as the log of gaps, the API answers.
+ */
 const servedOnly = (manifest: Manifest): Manifest =>
   Object.fromEntries(Object.entries(manifest).filter(([name]) => servedFrom.includes(name)));

@@ -20,7 +20,8 @@ export class UnreadableDocument extends Error {
 export type OnUnreadable = (unreadable: UnreadableDocument) => void;
 
 /**
- * Reads something of the stored document with this id. Throws `UnreadableDocument` if the document does not allow it.
+ * Returns the result of `read`, which reads fields of the stored document with this id. Throws `UnreadableDocument` if
+ * `read` throws, or if a field of its result has no value.
  */
 export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
   try {
@@ -31,8 +32,8 @@ export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
 }
 
 /**
- * Reads something of one stored document among others. Null if the document does not allow it: the list leaves the
- * document out, and `onUnreadable` receives it.
+ * As `readStored`, for one document of a list. Returns null for an unreadable document: the list leaves it out, and
+ * `onUnreadable` receives it.
  */
 export function readListed<T>(
   kind: ServedKind,
@@ -49,7 +50,7 @@ export function readListed<T>(
   }
 }
 
-/** JSON leaves out a field without a value, so that a client would not get a field that it relies on. */
+/** Throws if a field has no value: JSON would leave the field out, and clients rely on it. */
 function requireWhole<T>(presented: T): T {
   // A presenter returns nothing for a channel of an unknown type.
   if (presented === undefined) throw new TypeError('it has no type that is known');

@@ -1,7 +1,7 @@
 import type { Db, Document } from 'mongodb';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
 import type { RequireCollections } from './collection-check.ts';
-import { createExpectedBytes, type Reading, type ReplySize } from './expected-bytes.ts';
+import { createExpectedBytes, type PlannedRead, type ReplySize } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
 import type { ReadBudget } from './read-budget.ts';
@@ -13,14 +13,14 @@ import { StoreUnavailable } from './store-errors.ts';
 /** Reads the generation's database for one request, and counts the memory that the request holds. */
 export type StoreReader = {
   database: Db;
-  /** Index entries that the store may examine for one page. */
+  /** Index entries that MongoDB may examine for one page. */
   scanEntriesMax: number;
   /** Receives each document that a list leaves out. */
   onUnreadable: OnUnreadable;
   /** Runs a read once the budget admits it. The sizes in its reply improve the estimate of later reads. */
-  read: <T extends ReplySize>(reading: Reading, run: Run<T>) => Promise<T>;
-  /** The same for a read of index keys: they do not show the size of documents. */
-  readKeys: <T>(reading: Reading, run: Run<T>) => Promise<T>;
+  read: <T extends ReplySize>(planned: PlannedRead, run: Run<T>) => Promise<T>;
+  /** The same for a read of index keys alone, whose sizes say nothing about documents. */
+  readKeys: <T>(planned: PlannedRead, run: Run<T>) => Promise<T>;
   /**
    * Finds a document of the organization by its id. Returns null if the collection exists without such a document.
    * Requests share queries.
@@ -28,9 +28,11 @@ export type StoreReader = {
   find: (shape: Shape, id: string) => Promise<Document | null>;
   /** Finds the first messages of a conversation of the organization. Requests share queries. */
   findThread: (conversationId: string) => Promise<ThreadStart>;
-  /** Called after an empty read, which is valid only if its collection exists. */
+  /** Call it after an empty read: rejects if a collection of the snapshot is gone, which also reads as empty. */
   requireCollections: () => Promise<void>;
-  /** Counts bytes that the request keeps in memory. The returned function releases them, and is called once. */
+  /**
+   * Counts bytes that the request keeps in memory. The caller calls the returned function once, which releases them.
+   */
   hold: (bytes: number) => () => void;
   /** Releases everything: the client has taken the response, or has left. */
   end: () => void;
@@ -58,9 +60,9 @@ export function createReaders(deps: ReaderDeps): OpenReader {
     const { orgId } = caller;
     const request = {};
     const memory = createRequestMemory(budget, caller);
-    const admit = async <T>(reading: Reading, run: () => Promise<T>): Promise<T> => {
+    const admit = async <T>(planned: PlannedRead, run: () => Promise<T>): Promise<T> => {
       if (memory.hasEnded()) throw new StoreUnavailable('the client has left');
-      const bytes = expected.estimate(orgId, reading);
+      const bytes = expected.estimate(orgId, planned);
       await budget.acquire(caller, bytes, request);
       try {
         return await run();
@@ -68,34 +70,34 @@ export function createReaders(deps: ReaderDeps): OpenReader {
         budget.release(caller, bytes);
       }
     };
-    const measure = async <T extends ReplySize>(reading: Reading, run: () => Promise<T>): Promise<T> => {
-      const reply = await admit(reading, run);
-      expected.record(orgId, reading.kind, reply);
+    const measure = async <T extends ReplySize>(planned: PlannedRead, run: () => Promise<T>): Promise<T> => {
+      const reply = await admit(planned, run);
+      expected.record(orgId, planned.kind, reply);
       return reply;
     };
     return {
       database: snapshot.database,
       scanEntriesMax,
       onUnreadable,
-      read: (reading, run) => measure(reading, () => readData(snapshot, run)),
-      readKeys: (reading, run) => admit(reading, () => readData(snapshot, run)),
+      read: (planned, run) => measure(planned, () => readData(snapshot, run)),
+      readKeys: (planned, run) => admit(planned, () => readData(snapshot, run)),
       find: async (shape, id) => {
-        const reading = { kind: shape.kind, items: 1 };
-        const { documents } = await measure(reading, () => findDocument(snapshot, shape, { orgId, id }));
+        const planned = { kind: shape.kind, items: 1 };
+        const { documents } = await measure(planned, () => findDocument(snapshot, shape, { orgId, id }));
         const [found] = documents;
         if (!found) await requireCollections(snapshot);
         return found ?? null;
       },
       findThread: async (conversationId) => {
-        const reading = { kind: 'message', items: threadBatchSize } as const;
-        const start = await measure(reading, () => findThread(snapshot, { orgId, conversationId }));
+        const planned = { kind: 'message', items: threadBatchSize } as const;
+        const start = await measure(planned, () => findThread(snapshot, { orgId, conversationId }));
         if (start.documents.length === 0) await requireCollections(snapshot);
         return start;
       },
       requireCollections: () => requireCollections(snapshot),
       hold: memory.hold,
       end: () => {
-        // Its waiting reads first: freed memory would admit them.
+        // Refuses the waiting reads of the request first: the memory that it frees would admit them.
         budget.leave(request);
         memory.end();
       },

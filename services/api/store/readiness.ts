@@ -4,12 +4,13 @@ import { repeat } from '../../../shared/runtime/repeat.ts';
 import { explainedStoreError } from '../../../shared/store/errors.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
-/** Polling also keeps `Data-As-Of` fresh for refused requests. */
+/** The poll also keeps `Data-As-Of` fresh for requests that read no snapshot, such as refused ones. */
 const pollIntervalMs = 1_000;
 
 /**
- * Longer than MongoDB takes to elect a primary. During an election every replica would be unready at once, and clients
- * would get the load balancer's own error instead of a 503 with `Retry-After`.
+ * A replica stays ready for this long while MongoDB is away, which is longer than the election of a primary takes.
+ * Otherwise every replica would be unready at once, and clients would get an error of the load balancer instead of a
+ * 503 with `Retry-After`.
  */
 const toleratedMs = 15_000;
 

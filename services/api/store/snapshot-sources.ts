@@ -31,16 +31,16 @@ export function createSnapshotSources(
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: async (limits: ReadOptions) => {
-      // No request reads data before the time is known.
+      // Reads the clock, too: expiry depends on it, so no request may read data before the time is known.
       const reading = activeGeneration(control, limits);
       const [active] = await Promise.all([reading, clock.read()]);
       return active;
     },
     watermark: (generation: number, limits: ReadOptions) =>
       authMongo.withSession(async (session) => {
-        // A clock that was wrong may have raised the watermark too far for good. Each read needs its own copy, because
-        // the driver writes the session's time into the concern of a read that it repeats.
+        // Each read has its own copy, because the driver writes the session's time into it when it repeats the read.
         const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
+        // A clock that was wrong may have raised the stored watermark beyond now, for good.
         const options = { ...limits, projection: notAfterNow, session, readConcern };
         const completeTo = await watermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
@@ -55,8 +55,7 @@ export function createSnapshotSources(
 }
 
 /**
- * The collections come first: a collection that is replaced before its indexes are read has another id after the next
- * read.
+ * Reads the collections before their indexes. If a collection is replaced in between, the next read finds its other id.
  */
 async function readStructures(database: Db, limits: ReadOptions): Promise<Structures> {
   const collections = await readCollections(database, limits);

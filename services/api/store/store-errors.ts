@@ -9,8 +9,8 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A limit of this process was met: the store is well, and the client should try again soon. `share` is the part of
- * `requests` or `memory` that one organization or key may use: its own load has used it up.
+ * A limit of this process is in use: MongoDB is well, and the client should try again soon. `requests` and `memory` are
+ * limits of all clients together. `share` is the part of them that one organization or key may use.
  */
 export class Overloaded extends Error {
   override readonly name = 'Overloaded';
@@ -22,8 +22,8 @@ export class Overloaded extends Error {
   }
 }
 
-/** Whether an error of a class is the store's, which may pass. */
-const isOfStore: Record<ErrorClass, boolean> = {
+/** Whether an error of a class comes from MongoDB and may pass: the client gets 503. */
+const mayPass: Record<ErrorClass, boolean> = {
   // MongoDB refuses the user only on old connections, which the pool monitor reopens.
   'refuses-us': true,
   'refuses-connection': true,
@@ -40,7 +40,7 @@ const isOfStore: Record<ErrorClass, boolean> = {
 /** MongoDB's code for a value that it does not accept. */
 const badValue = 2;
 
-/** Whether MongoDB has not found the index of a `hint`: it was dropped or hidden, or is being built. */
+/** Whether MongoDB lacks the index of a `hint`: the index was dropped or hidden, or is being built. */
 const lacksIndex = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === badValue && /\bhint\b/.test(error.message);
 
@@ -49,6 +49,6 @@ export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
-  isOfStore[classifyStoreError(error).is] ||
+  mayPass[classifyStoreError(error).is] ||
   lacksIndex(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

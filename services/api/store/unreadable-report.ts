@@ -4,7 +4,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { OnUnreadable } from './readable.ts';
 
 /**
- * The log names a document once in this time, in milliseconds, because clients may request its page again and again.
+ * The log names a document at most once in this time, because clients may request its page again and again.
  */
 const againAfterMs = 60_000;
 const entriesMax = 1_000;

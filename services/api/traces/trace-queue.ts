@@ -12,11 +12,11 @@ type TraceQueueDeps = {
   logger: Logger;
 };
 
-/** Further traces are lost. Each takes 4 KB at most, mostly below 1 KB, while the store is unavailable. */
+/** The maximum of traces that wait while MongoDB is unavailable. Each takes below 1 KB as a rule, and 4 KB at most. */
 const queuedMax = 10_000;
-/** Small enough that encoding a batch delays requests by a few milliseconds at most, and far below 16 MB. */
+/** The traces of one batch. To encode it delays requests by a few milliseconds at most, and it is far below 16 MB. */
 const batchMax = 250;
-/** The maximum age of a trace before it is written, while the store answers; also the pause after a failed write. */
+/** The pause between two writes, and after a failed write. */
 const flushIntervalMs = 500;
 const shutdownGraceMs = 3_000;
 
@@ -26,7 +26,7 @@ const shutdownGraceMs = 3_000;
  */
 export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   const queue: RequestTrace[] = [];
-  /** The batch that is written. After a failure it may have been stored: it stays as it is. */
+  /** The batch to write. MongoDB may have stored a batch whose write failed, so it is repeated unchanged. */
   let batch: RequestTrace[] = [];
   let hasFailed = false;
   let unreported = 0;

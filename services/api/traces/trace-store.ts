@@ -10,14 +10,14 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import { builtByMajority } from '../../../shared/store/indexes.ts';
 import { runCommand } from '../../../shared/store/run-command.ts';
 
-/** How long the store may take for a batch; then the connection is dropped. */
+/** How long MongoDB may take for a batch. Then the driver drops the connection. */
 const writeTimeoutMs = 5_000;
 const inTime = () => ({ signal: AbortSignal.timeout(writeTimeoutMs) });
 const duplicateKey = 11_000;
 
 type TraceWriterDeps = {
   control: Db;
-  /** The store's time: by the clock of a host that is wrong, traces could expire at once. */
+  /** MongoDB's time. By a wrong clock of this host, traces could expire at once. */
   now: () => Promise<Date>;
 };
 

@@ -14,11 +14,11 @@ function isImpersonal(schema: unknown): boolean {
   if (schema instanceof z.ZodNumber) return Number(schema.maxValue) < Number.MAX_SAFE_INTEGER;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isImpersonal(schema.unwrap());
   if (schema instanceof z.ZodArray) return isImpersonal(schema.element);
-  // A value that is read before it is checked, as digits for a number.
+  // A value that the schema converts first, such as digits to a number.
   return schema instanceof z.ZodPipe && isImpersonal(schema.out);
 }
 
-/** A parsed value as text: the text that the client sends has no limit in zeros and digits. */
+/** A parsed value as text. The text that the client sent could be of any length, by zeros and digits. */
 function textOf(name: string, parsed: unknown): string {
   if (!isInterval(parsed)) return String(parsed);
   return name.endsWith('[lte]') ? lastInstant(parsed) : parsed.from;
@@ -27,7 +27,7 @@ function textOf(name: string, parsed: unknown): string {
 const isInterval = (parsed: unknown): parsed is Interval =>
   typeof parsed === 'object' && parsed !== null && 'from' in parsed;
 
-/** A trace omits a parameter with more values. The longest valid list, of statuses, has five. */
+/** A trace omits the values of a parameter with more. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
 /** Names of unknown parameters are stored if they look like a parameter name; all others are stored as `otherName`. */

@@ -9,7 +9,7 @@ import type {
   SettingsResponse,
 } from './config-schema.ts';
 
-/** `brand` stands for the service's own domain if mail is sent from there. */
+/** Presents the configuration of an inbox. `brand` stands for the service's own domain if mail is sent from there. */
 export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
   inbox: config.inbox,
   displayName: config.displayName,

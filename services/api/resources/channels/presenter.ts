@@ -31,7 +31,7 @@ export function presentChannelItem({ state, joined: { agent } }: Channel, now: D
   };
 }
 
-/** A retrieved channel, with its settings and configuration. A field that is spread keeps its place. */
+/** A retrieved channel, with its settings and configuration. The JSON has `type` in the place of its first setting. */
 export function presentChannel(
   { state, joined }: Channel,
   { now, brand }: { now: Date; brand: string },

@@ -16,10 +16,14 @@ import {
   channelSchema,
 } from './schema.ts';
 
-/** `now` decides which mailboxes count as stalled. */
-export type ChannelDeps = { now: () => Date; brand: string };
+export type ChannelDeps = {
+  /** The time by which a mailbox counts as stalled. */
+  now: () => Date;
+  /** Stands for the service's own domain, from which mail may be sent. */
+  brand: string;
+};
 
-/** Archived channels have no sort key, so they are left out. */
+/** The query of a page. Archived channels have no sort key, so the list leaves them out. */
 export const channelPageQuery = ({
   orgId,
   type,

@@ -15,7 +15,7 @@ type ChannelState = (typeof channelStates)[number];
 export type IssueCode = (typeof issueCodes)[number];
 type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
 
-/** A Microsoft 365 mailbox that could not be read for longer than this counts as stalled. */
+/** A Microsoft 365 mailbox counts as stalled if the service has not read it for longer than this. */
 const stalledAfterMs = 6 * 60 * 60 * 1_000;
 
 /** The status of a channel at `now`. The first matching line below wins. */
@@ -32,7 +32,7 @@ export function channelStatus(channel: Channel, now: Date): ChannelStatus {
 
 function emailIssues({ provider, connection, sendingDomain }: EmailConfig, now: Date): IssueCode[] {
   if (provider === 'forwarding') return domainIssues(sendingDomain);
-  // An inbox without a connection is like one whose connection is pending.
+  // An inbox without a connection has the same issue as one whose connection is pending.
   const issue = connectionIssues[connection?.status ?? 'pending'];
   if (issue) return [issue];
   const readAt = connection?.lastSyncedAt ?? connection?.connectedAt;

@@ -62,7 +62,7 @@ export const presentEmbeddedMessage = (
   role: state.role,
   content: state.content ?? null,
   createdAt: toSeconds(state.createdAt),
-  // Only outbound messages are delivered; a contact's message may still carry a time in the events.
+  // Only outbound messages are delivered. An event of a contact's message may have `sentAt` all the same.
   sentAt: state.role === 'user' ? null : toSecondsOrNull(state.sentAt),
   attachments: presentAttachments(state.attachments),
 });

@@ -16,7 +16,7 @@ export async function* readThread(store: StoreReader, thread: Thread): AsyncGene
 
 type StartEnd = { isComplete: boolean; key: string | null; items: number; bytes: number };
 
-/** Yields the start of a thread. A separate generator releases these messages before the API sends the rest. */
+/** Yields the start of a thread. As a generator of its own, it frees these messages before the API reads the rest. */
 async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,

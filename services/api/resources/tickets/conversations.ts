@@ -16,12 +16,12 @@ import type { StateAndJoined } from '../find-by-id.ts';
 import { type ConversationSummary, presentReference } from './presenter.ts';
 import type { TicketItem, TicketResponse } from './schema.ts';
 
-/** Conversations in one reply of the store: 60 KB of their summaries. */
+/** Conversations in one reply of MongoDB: 60 KB of summaries. */
 const batchSize = 200;
 
 /**
- * Conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Invisible ones count
- * too, because reading them takes the same time.
+ * The maximum of conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Those
+ * that the API does not show count too, because reading them takes as long.
  */
 const remainingMax = 20_000;
 
@@ -40,10 +40,10 @@ type TicketEnd = { orgId: string; ticketId: string; after: string | null };
 export const remainingQuery = ({ orgId, ticketId, after }: TicketEnd): RangeQuery =>
   oldestFirst({ kind: 'conversation', within: { 'state.ticketId': ticketId, orgId }, hint: 'ticket', after });
 
-type Reading = {
+type ConversationReading = {
   orgId: string;
   now: Date;
-  /** Receives the number of conversations in each reply of the store, visible or not. */
+  /** Receives the number of conversations in each reply of MongoDB, visible or not. */
   onRead?: (count: number) => void;
 };
 
@@ -51,10 +51,10 @@ type Reading = {
 export async function* visibleConversations(
   store: StoreReader,
   { state, joined }: Ticket,
-  { orgId, now, onRead }: Reading,
+  { orgId, now, onRead }: ConversationReading,
 ): AsyncGenerator<ConversationSummary[], void> {
   yield shownConversations(joined.conversations, now);
-  // If a correction changes a conversation's `createdAt`, it may be in the range before the ticket is refreshed.
+  // An event may have moved an embedded conversation into this range, by a later `createdAt`. The ticket shows it once.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
   const isVisible = (summary: StoredSummary) => !embedded.has(summary.state.id) && isShown(summary, now);
   const before = { key: joined.moreAfter, items: 0, bytes: 0 };
@@ -88,8 +88,8 @@ export const ticketChunks = <Presented>(
   });
 
 /**
- * Writes the tickets of a page when conversations have to be read for them. The page is full once `remainingMax`
- * conversations have been read; a ticket is always written completely.
+ * Writes the tickets of a page, and reads the conversations that their documents do not embed. The page is full once
+ * `remainingMax` conversations have been read. It always ends after a whole ticket.
  */
 export function ticketWriter(
   store: StoreReader,

@@ -5,7 +5,7 @@ import { keyRange, type SortField } from '../../paging/key-range.ts';
 import type { PageQuery, PageRequest } from '../../paging/page-query.ts';
 import type { TicketListQuery } from './schema.ts';
 
-/** The filters of a ticket list, normalized: its cursors are bound to them. */
+/** The filters of a ticket list, normalized. The cursors of the list are valid only with the same filters. */
 type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
 
 const isBounded = ({ from, until }: DateRange): boolean => from !== null || until !== null;
@@ -17,7 +17,7 @@ export function ticketFilters(query: TicketListQuery): TicketFilters {
   if (isBounded(created) && isBounded(updated)) throw new ApiError('conflicting_date_range');
   const chosen = new Set<string>(query.status ?? []);
   const statuses = ticketStatuses.filter((status) => chosen.has(status));
-  // A filter by all statuses excludes nothing. Without it, the query scans one range instead of five.
+  // All statuses together exclude nothing. Without the filter, the query scans one range instead of five.
   return { statuses: statuses.length === ticketStatuses.length ? [] : statuses, created, updated };
 }
 
@@ -41,12 +41,12 @@ export function ticketPageQuery({
   const field = ticketSortField(sort);
   const direction = sort.startsWith('-') ? 'descending' : 'ascending';
   const isByCreated = field === 'byCreated';
-  // `byUpdated >= byCreated`, so a bound on the other date prunes this range too.
+  // `byUpdated >= byCreated` for every ticket, so a bound on the other date also narrows this range.
   const dateRange = isByCreated
     ? { from: created.from, until: created.until ?? updated.until }
     : { from: updated.from ?? created.from, until: updated.until };
   const otherField: SortField = isByCreated ? 'byUpdated' : 'byCreated';
-  const other = isByCreated ? updated : created;
+  const otherRange = isByCreated ? updated : created;
   const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
   return {
     kind: 'ticket',
@@ -54,7 +54,9 @@ export function ticketPageQuery({
     field,
     direction,
     range: keyRange(dateRange, { after, direction }),
-    filter: isBounded(other) ? { [otherField]: keyRange(other, { after: null, direction }) } : undefined,
+    filter: isBounded(otherRange)
+      ? { [otherField]: keyRange(otherRange, { after: null, direction }) }
+      : undefined,
     hint: statuses.length === 0 ? hints.sort[field] : hints.statusAndSort[field],
     limit,
   };
