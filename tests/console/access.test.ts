@@ -7,27 +7,28 @@ const token = 'a-token-of-thirty-two-characters';
 
 const environment = useOpened(() => createTestEnvironment(1));
 
-const open = useOpened(() => openConsole(environment.environment));
-const guarded = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
+const openAccess = useOpened(() => openConsole(environment.environment));
+const withToken = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
 
-test('every path refuses a request without the token, and one for another host', async () => {
-  const { port } = guarded;
+test('every path refuses a request that has no token or names a foreign host', async () => {
+  const { port } = withToken;
   const authorization = `Bearer ${token}`;
   for (const path of ['/', '/lag', '/assets/site.css', '/unknown']) {
-    const answer = await requestWith(port, { host: 'localhost' }, { path });
-    expect({ path, status: answer.status }).toEqual({ path, status: 401 });
-    expect(answer.headers['www-authenticate']).toMatch(/^Basic /);
-    expect((await requestWith(port, { host: 'evil.test', authorization }, { path })).status).toBe(421);
+    const withoutToken = await requestWith(port, { host: 'localhost' }, { path });
+    expect({ path, status: withoutToken.status }).toEqual({ path, status: 401 });
+    expect(withoutToken.headers['www-authenticate']).toMatch(/^Basic /);
+    const foreignHost = await requestWith(port, { host: 'evil.test', authorization }, { path });
+    expect({ path, status: foreignHost.status }).toEqual({ path, status: 421 });
   }
   expect((await requestWith(port, { host: 'localhost', authorization })).status).toBe(200);
 });
 
-test('only GET and HEAD are served, without cookies, under a policy that allows no other host', async () => {
+test('the console serves only GET and HEAD, under a policy that forbids cookies and foreign hosts', async () => {
   const host = { host: 'localhost' };
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
-    expect((await requestWith(open.port, host, { method })).status).toBe(405);
+    expect((await requestWith(openAccess.port, host, { method })).status).toBe(405);
   for (const method of ['GET', 'HEAD']) {
-    const { status, headers } = await requestWith(open.port, host, { method });
+    const { status, headers } = await requestWith(openAccess.port, host, { method });
     expect(status).toBe(200);
     expect(headers['set-cookie']).toBeUndefined();
     const policy = String(headers['content-security-policy']);
@@ -36,7 +37,7 @@ test('only GET and HEAD are served, without cookies, under a policy that allows 
   }
 });
 
-test('the console listens on loopback by default, and ends at SIGTERM while a client is connected', async () => {
+test('a console with default settings listens on loopback and ends at SIGTERM despite a connected client', async () => {
   const service = startService('console', {
     ...environment.environment,
     CONSOLE_PORT: '0',
@@ -44,6 +45,7 @@ test('the console listens on loopback by default, and ends at SIGTERM while a cl
   });
   const { url } = await service.logged('listening');
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+  // fetch keeps its connection open after the response.
   expect((await fetch(String(url))).status).toBe(200);
   expect(await service.stop()).toBe(0);
 });

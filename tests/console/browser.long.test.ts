@@ -11,7 +11,7 @@ import { openConsole } from './test-console.ts';
 const { environment, publish, applied, stop, cli, topic } = useProjector();
 const token = 'a-token-of-thirty-two-characters';
 const console = useOpened(() => openConsole(environment.environment));
-const guarded = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
+const withToken = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
 let browser: Browser;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(() => browser?.close());
 
 const withOperator = (work: (operator: Visitor) => Promise<void>) => visit(browser, console.url, {}, work);
 
-test('a page follows the projectors while it is open, and keeps the focus', async () => {
+test('an open page shows new data and keeps the focus', async () => {
   await withOperator(async ({ page, open }) => {
     await open('/lag');
     await page.getByRole('link', { name: topic('contact') }).click();
@@ -42,7 +42,7 @@ test('a page follows the projectors while it is open, and keeps the focus', asyn
   });
 });
 
-test('the keyboard reaches the content, each page, the form and the commands', async () => {
+test('an operator reaches the content, each page and the form with the keyboard', async () => {
   await withOperator(async ({ page, open }) => {
     await open('/explain');
     const focused = () =>
@@ -65,30 +65,30 @@ test('the keyboard reaches the content, each page, the form and the commands', a
   });
 });
 
-test('the browser sends the token with every request, once the operator has typed it', async () => {
+test('the browser sends the token with every request after the operator has typed the token', async () => {
   const httpCredentials = { username: 'ann', password: token };
-  await visit(browser, guarded.url, { httpCredentials }, async ({ page, open }) => {
+  await visit(browser, withToken.url, { httpCredentials }, async ({ page, open }) => {
     await open('/');
-    const again = await page.waitForResponse((response) => response.request().resourceType() === 'fetch');
-    expect(again.status()).toBe(200);
+    const refresh = await page.waitForResponse((response) => response.request().resourceType() === 'fetch');
+    expect(refresh.status()).toBe(200);
     await page.getByText('Data-As-Of', { exact: true }).waitFor();
   });
 });
 
-test('a page that was opened while MongoDB was away says so, and shows everything once it answers', async () => {
+test('a page that was opened during an outage of MongoDB shows the data once MongoDB answers', async () => {
   const proxy = createStoreProxy(environment.config.MONGODB_URL);
   const port = await proxy.listen();
   await proxy.cut();
-  const away = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+  const consoleInOutage = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
   try {
-    await visit(browser, away.url, {}, async ({ page, open }) => {
+    await visit(browser, consoleInOutage.url, {}, async ({ page, open }) => {
       await open('/');
       await page.getByText('Unknown: MongoDB (MONGODB_URL)').waitFor();
       await proxy.listen(port);
       await page.getByText('Data-As-Of', { exact: true }).waitFor();
     });
   } finally {
-    await away.close();
+    await consoleInOutage.close();
     await proxy.cut();
   }
 });

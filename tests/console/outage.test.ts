@@ -5,49 +5,46 @@ import { useProjector } from '../support/use-projector.ts';
 import { openConsole, textOf } from './test-console.ts';
 
 const pages = ['/', '/lag', '/generations', '/dead-letters', '/explain?id=ti_1'];
-const fresh = /^(?!.*No newer data).* Read \d+ s ago/;
+const freshData = /^(?!.*No newer data).* Read \d+ s ago/;
 
 describe('while MongoDB does not answer', () => {
   const { environment, applied } = useProjector();
 
-  /** A console whose way to MongoDB a test can cut. */
+  /** A console with a proxy before MongoDB. A test can cut the connection, delay answers, or hold them back. */
   const opened = useOpened(
     async () => {
       const proxy = createStoreProxy(environment.config.MONGODB_URL);
       const port = await proxy.listen();
       const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
-      const close = () => console.close().finally(() => proxy.cut());
-      const delay = (ms: number) => (proxy.trouble.delayMs = ms);
-      const { heldCount, release } = proxy;
-      const hold = (text: string) => (proxy.trouble.holding = text);
       return {
         ...console,
-        delay,
-        hold,
-        heldCount,
-        release,
+        delay: (ms: number) => (proxy.trouble.delayMs = ms),
+        hold: (text: string) => (proxy.trouble.holding = text),
+        heldCount: proxy.heldCount,
+        release: proxy.release,
         cut: proxy.cut,
         repair: () => proxy.listen(port),
-        close,
+        close: () => console.close().finally(() => proxy.cut()),
       };
     },
     { each: true },
   );
   beforeEach(applied);
 
-  it('every page appears with the last known data and its age, and with new data afterwards', async () => {
-    for (const path of pages.slice(0, 4)) await opened.shows(path, fresh);
+  it('every page shows the last known data and the age of that data', async () => {
+    for (const path of pages.slice(0, 4)) await opened.shows(path, freshData);
     await opened.cut();
     await opened.shows('/', /No newer data: MongoDB .* Read \d+ s ago/, 'Data-As-Of');
-    // The last verdict no longer shows the present state.
+    // The last verdict could be wrong by now, so the pages withdraw it.
     for (const path of ['/', '/lag']) await opened.shows(path, 'Unknown: the last data was read');
     expect(textOf(await opened.read('/'))).not.toContain('All is well');
     for (const path of pages) await opened.shows(path, 'MongoDB (MONGODB_URL)');
+    // then the pages show new data once MongoDB answers
     await opened.repair();
-    await opened.shows('/', fresh);
+    await opened.shows('/', freshData);
   });
 
-  it('an explanation that takes longer than a page waits appears at a later request, if MongoDB is slow', async () => {
+  it('a later request shows an explanation for which the first request did not wait', async () => {
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
     opened.delay(700);
     const first = textOf(await (await fetch(`${opened.url}/explain?id=ti_2`)).text());
@@ -56,9 +53,9 @@ describe('while MongoDB does not answer', () => {
   });
 
   it.each(['/dead-letters?after=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
-    'the reads of %s end once no page waits for them, though MongoDB still works',
+    'the reads of %s end with their page although MongoDB still works on them',
     async (path) => {
-      await opened.shows('/', fresh);
+      await opened.shows('/', freshData);
       opened.hold('held_1');
       await fetch(`${opened.url}${path}`);
       expect(opened.heldCount()).toBeGreaterThan(0);
@@ -67,12 +64,12 @@ describe('while MongoDB does not answer', () => {
     },
   );
 
-  it('a console that is opened meanwhile shows the data once it answers', async () => {
+  it('a console that starts during the outage shows the data once MongoDB answers', async () => {
     await opened.cut();
-    // The page that reads first opens the connection.
+    // The first page that reads opens the connection. In reverse order, that page is not the overview.
     for (const path of pages.toReversed()) await opened.shows(path, 'MongoDB (MONGODB_URL)');
     await opened.repair();
-    for (const path of pages.slice(0, 4)) await opened.shows(path, fresh);
+    for (const path of pages.slice(0, 4)) await opened.shows(path, freshData);
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
   });
 });
@@ -81,7 +78,7 @@ describe('while Kafka is away', () => {
   const { environment, applied } = useProjector();
   const console = useOpened(() => openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' }));
 
-  it('the pages name it, and show everything that lies in MongoDB', async () => {
+  it('the pages name Kafka as away and show the data in MongoDB', async () => {
     await applied();
     await console.shows('/', 'Not well: Kafka (KAFKA_BROKERS)', /Data-As-Of \d+ s ago/);
     await console.shows('/generations', 'Generation 1: active');

@@ -12,12 +12,12 @@ import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 import { openConsole, textOf } from './test-console.ts';
 
-describe('the pages of the console', () => {
+describe('the console', () => {
   const { environment, publish, applied, start, stop, topic } = useProjector({ projectors: 0 });
   const console = useOpened(() => openConsole(environment.environment));
   const contacts = () => `/lag?topic=${topic('contact')}`;
 
-  it('say so before a projector has started', async () => {
+  it('shows that no projector has started, with the command that starts one', async () => {
     await console.shows(
       '/',
       'Unknown: no projector has started on this database',
@@ -26,7 +26,7 @@ describe('the pages of the console', () => {
     await console.shows('/lag', 'No topic is known yet');
   });
 
-  it('find a partition that stands still, with its records, its projector and the time since', async () => {
+  it('shows the lag and the cause of a partition that no projector applies', async () => {
     await start();
     await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
     await applied();
@@ -49,11 +49,11 @@ describe('the pages of the console', () => {
     await console.shows('/', 'Records to apply 2', 'Projectors 0');
   });
 
-  it('name the projector that a partition is assigned to', async () => {
-    const held = Promise.withResolvers<void>();
+  it('names the projector to which a partition is assigned', async () => {
+    const delivery = Promise.withResolvers<void>();
     await start({
-      through: (kafka) => waitingKafka(kafka, () => held.promise),
-      // While it is held it sends no heartbeat.
+      through: (kafka) => waitingKafka(kafka, () => delivery.promise),
+      // The projector sends no heartbeat while it waits for the delivery.
       settings: { KAFKA_SESSION_TIMEOUT_MS: 300_000 },
     });
     const member = `${environment.config.CONSUMER_GROUP}-[0-9a-f-]{36}`;
@@ -63,13 +63,13 @@ describe('the pages of the console', () => {
         `${topic('contact')}/0 1 3 2 .* s the broker has not delivered [a-z :]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
       ),
     );
-    held.resolve();
+    delivery.resolve();
     await applied();
     await console.shows(contacts(), `${topic('contact')}/0 3 3`);
   });
 });
 
-describe('a dead letter and a document', () => {
+describe('the pages of dead letters and documents', () => {
   const { environment, publish, send, applied, topic, cli, deadLetters, alterTopic } = useProjector();
   const hostile = '<script>alert("1")</script>';
   const console = useOpened(() => openConsole(environment.environment));
@@ -79,7 +79,7 @@ describe('a dead letter and a document', () => {
     await applied();
   });
 
-  it('with a timestamp in nanoseconds, which no date has, are shown as any other', async () => {
+  it('show a record with a timestamp in nanoseconds without a time', async () => {
     const timestamp = '1790000000123456789';
     // Kafka rejects records from the future, unless the topic allows them.
     await alterTopic('tag', { 'message.timestamp.after.max.ms': '9223372036854775807' });
@@ -87,12 +87,12 @@ describe('a dead letter and a document', () => {
       { ...encode(created('tag', 'tag_nano'), 'binary'), timestamp },
       { key: 'tag_refused', value: '{', timestamp },
     ];
-    // The broker takes the setting over a moment after it has confirmed it. A refused batch leaves nothing.
+    // The broker confirms the setting a moment before the setting applies. A refused batch leaves no record.
     await eventually(() => send('tag', ...records).then(() => true, errorMessage));
     await applied();
     const [refused] = await deadLetters((letter) => letter.topic === topic('tag'));
     await console.shows('/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);
-    // A purge loses the bytes: the console suggests it for one record that cannot be applied, and never for a group.
+    // A purge loses the bytes, so the console suggests a purge only for a single record, never for a group.
     await console.shows('/dead-letters', 'no valid time', `redrive --topic ${topic('tag')}`);
     const id = refused?._id ?? '';
     const purge = `data-copy="npx support-cli dead-letters purge ${id}"`;
@@ -109,7 +109,7 @@ describe('a dead letter and a document', () => {
     await cli('dead-letters', 'purge', '--topic', topic('tag'), '--yes');
   });
 
-  it('show no markup and no text of the record that a foreign producer wrote', async () => {
+  it('escape every text of a record that a foreign producer wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
     await console.shows('/dead-letters', id, redrive, '1 dead letter,');
@@ -124,13 +124,13 @@ describe('a dead letter and a document', () => {
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
   });
 
-  it('are explained by the records that they were made of and by the refused ones, each as a link', async () => {
+  it('link a document to its records and to its dead letters', async () => {
     const id = await storeDeadLetter(environment, created('ticket', 'ti_1'), { offset: 9 });
     const page = await console.read('/explain?id=ti_1');
     await purgeDeadLetters(environment.control, [id], { by: 'ann', at: new Date() });
     const text = textOf(page);
     const { text: printed } = await cli('explain', 'ti_1');
-    // The facts of the document, without its age.
+    // These lines of the command contain no age, so the page shows the same text a moment later.
     const lines = printed.split('\n').filter((line) => /^ {2}(generation|org|status|fresh)/.test(line));
     expect(lines.length).toBe(4);
     for (const line of lines) expect(text).toContain(line.trim().replace(/\s+/g, ' '));
@@ -145,7 +145,7 @@ describe('a dead letter and a document', () => {
     expect(text).toContain('bad_data: data: must be another');
   });
 
-  it('are found by the Request-Id of a request, with its trace', async () => {
+  it('show the trace of a request for its Request-Id', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
     const caller = { keyId: 'key_1', orgId: 'org_1', at: new Date(), status: 200, code: null };
     const request = {
@@ -169,7 +169,7 @@ describe('a dead letter and a document', () => {
   });
 });
 
-describe('more dead letters than a page shows', () => {
+describe('a list of more dead letters than a page shows', () => {
   const { environment, applied, topic } = useProjector();
   const console = useOpened(() => openConsole(environment.environment));
   beforeAll(async () => {
@@ -179,22 +179,27 @@ describe('more dead letters than a page shows', () => {
     await storeDeadLetter(environment, created('contact', 'con_1'));
   });
 
-  it('are listed page by page, each once, with a link to its entity and its time in Kafka', async () => {
-    const walked: string[] = [];
-    for (let path: string | undefined = '/dead-letters'; path;) {
+  it('shows each dead letter once on its pages', async () => {
+    const listed: string[] = [];
+    let path: string | undefined = '/dead-letters';
+    while (path) {
       const page = await console.read(path);
-      walked.push(...[...page.matchAll(/href="\/dead-letters\?id=([^"]*)"/g)].map(([, id = '']) => id));
+      for (const [, id = ''] of page.matchAll(/href="\/dead-letters\?id=([^"]*)"/g))
+        listed.push(decodeURIComponent(id));
       path = /href="([^"]*)">Next page/.exec(page)?.[1]?.replaceAll('&#38;', '&');
     }
-    const all = await standingLetters(environment.control);
-    expect(walked.map(decodeURIComponent)).toEqual(all.map(({ _id }) => _id));
+    const stored = await standingLetters(environment.control);
+    expect(listed).toEqual(stored.map(({ _id }) => _id));
+  });
+
+  it('links each dead letter to its entity and shows its time in Kafka', async () => {
     const first = await console.read('/dead-letters');
     expect(first).toContain('<a href="/explain?id=tag_100">');
     expect(first).toContain('<time title="2023-11-14T22:13:20.000Z">');
     expect(textOf(first)).toMatch(/tag_100 bad_data: data: must be another \d+ days ago/);
   });
 
-  it('are filtered by topic and by reason', async () => {
+  it('can be filtered by topic and by reason', async () => {
     const contacts = textOf(await console.read(`/dead-letters?topic=${topic('contact')}`));
     expect(contacts).toContain(`1 dead letter, by topic and reason`);
     expect(contacts).not.toContain('tag_100');

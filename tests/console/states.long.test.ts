@@ -16,28 +16,21 @@ import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 import { openConsole } from './test-console.ts';
 
-/** Full-page pictures of each state, for people. docs/images/console.png is working-overview-1280-light.png. */
-const pictures = 'artifacts/console';
+/** Full-page pictures of each state for a person. docs/images/console.png is working-overview-1280-light.png. */
+const picturesFolder = 'artifacts/console';
 const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
 const console = useOpened(() => openConsole(environment.environment));
 let browser: Browser;
 let api: Service;
-const paths: Record<string, string> = {
-  overview: '/',
-  topics: '/lag',
-  generations: '/generations',
-  letters: '/dead-letters',
-};
-/** A projector waits before each batch, so that a load lasts as long as its pictures take. */
+const paths = { overview: '/', topics: '/lag', generations: '/generations', letters: '/dead-letters' };
+/** How long a slow projector waits before each batch. A load then lasts until its pictures are taken. */
 let batchDelayMs = 0;
-const slowly = () =>
-  ({ through: (kafka) => waitingKafka(kafka, () => delay(batchDelayMs)) }) satisfies Parameters<
-    typeof start
-  >[0];
+const startSlowProjector = (options: Parameters<typeof start>[0] = {}) =>
+  start({ ...options, through: (kafka) => waitingKafka(kafka, () => delay(batchDelayMs)) });
 
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
-  mkdirSync(pictures, { recursive: true });
+  mkdirSync(picturesFolder, { recursive: true });
   browser = await startChromium();
   const { admin, config, producer } = environment;
   const batches = batchesOf(generateSampleData({ seed: 1, size: 'small' }));
@@ -55,49 +48,60 @@ afterAll(async () => {
   await api?.stop();
 });
 
-/** Takes the pictures of the pages of a state. */
-const pictured = (state: string, names = Object.keys(paths)) =>
-  picture(browser, console.url, Object.fromEntries(names.map((name) => [name, paths[name] ?? '/'])), {
-    prefix: `${pictures}/${state}-`,
+/** Takes pictures of the pages at `statePaths` while the system is in this state. */
+const takePictures = (state: string, statePaths: Record<string, string>) =>
+  picture(browser, console.url, statePaths, {
+    prefix: `${picturesFolder}/${state}-`,
     ready: 'html[data-console=ready]',
     fullPage: true,
     // Four screens of a phone.
     heightMax: 4 * 844,
   });
 
-test('a loading system', async () => {
+test('the pictures show a loading system', async () => {
   batchDelayMs = 2_500;
-  await start(slowly());
+  await startSlowProjector();
   await console.shows('/lag', 'a second');
-  await pictured('loading', ['overview', 'topics', 'generations']);
+  const { overview, topics, generations } = paths;
+  await takePictures('loading', { overview, topics, generations });
   batchDelayMs = 0;
 });
 
-test('a system at work', async () => {
+/** The mean rate of the sampled hour, in records a second. */
+const steadyRate = 40;
+
+test('the pictures show a working system', async () => {
   await applied();
   const { control } = environment;
-  // The test publishes changes while it takes the pictures, as fast as in the hour before: an idle end would be another
-  // state.
-  const ended = new AbortController();
-  const changes = publishSteadily(ended.signal);
+  // The test publishes at the rate of the sampled hour while it takes the pictures. Otherwise the charts would end
+  // with an idle system.
+  const publishing = new AbortController();
+  const published = publishUntil(publishing.signal);
   await samplesOf(control).deleteMany({});
-  let last: Sample | null = null;
-  await eventually(async () => (last = await samplesOf(control).findOne()) !== null);
-  await samplesOf(control).insertMany(hourBefore(last as unknown as Sample));
-  paths.explain = `/explain?id=${await ticketId()}`;
+  const sample = await readNextSample();
+  await samplesOf(control).insertMany(samplesOfHourBefore(sample));
   try {
     await console.shows('/', 'All is well', 'Dead letters', /ago [56] s \d\d/);
-    await pictured('working');
+    await takePictures('working', { ...paths, explain: `/explain?id=${await ticketId()}` });
   } finally {
-    ended.abort();
-    await changes;
+    publishing.abort();
+    await published;
   }
 });
 
-/** The mean rate of the hour, in records a second. */
-const steadyRate = 40;
+/** Waits until a projector has saved a sample. */
+async function readNextSample(): Promise<Sample> {
+  const samples: Sample[] = [];
+  await eventually(async () => {
+    samples.push(...(await samplesOf(environment.control).find().limit(1).toArray()));
+    return samples.length > 0;
+  });
+  const [sample] = samples;
+  if (!sample) throw new Error('there is no sample');
+  return sample;
+}
 
-async function publishSteadily(signal: AbortSignal) {
+async function publishUntil(signal: AbortSignal): Promise<void> {
   for (let number = 0; !signal.aborted; number += 1) {
     const contacts = Array.from({ length: steadyRate / 4 }, (_, index) => `con_${number % 100}_${index}`);
     await publish(...contacts.map((id) => created('contact', id)));
@@ -105,22 +109,23 @@ async function publishSteadily(signal: AbortSignal) {
   }
 }
 
-/** Samples as if the system had run for an hour before this one. */
-function hourBefore(last: Sample): Sample[] {
-  const intervals = 178;
-  const rate = (back: number) => steadyRate + 15 * Math.sin(back / 15) + 4 * Math.sin(back * 7);
-  let appliedThen = last.applied;
-  return Array.from({ length: intervals }, (_, index) => {
-    const back = index + 1;
-    const at = new Date(last.at.getTime() - back * sampleEveryMs);
+/** Samples as if the system had run for an hour before the given one. The lag has one peak, twenty minutes earlier. */
+function samplesOfHourBefore(sample: Sample): Sample[] {
+  const samples = 178;
+  const rate = (age: number) => steadyRate + 15 * Math.sin(age / 15) + 4 * Math.sin(age * 7);
+  let appliedThen = sample.applied;
+  return Array.from({ length: samples }, (_, index) => {
+    const age = index + 1;
+    const at = new Date(sample.at.getTime() - age * sampleEveryMs);
     const slot = Math.floor(at.getTime() / sampleEveryMs) % 180;
-    const lagSeconds = Math.abs(Math.sin(back * 5)) + (back > 60 && back < 70 ? (70 - back) / 2 : 0);
-    appliedThen -= rate(back) * 20;
+    const peakSeconds = age > 60 && age < 70 ? (70 - age) / 2 : 0;
+    const lagSeconds = Math.abs(Math.sin(age * 5)) + peakSeconds;
+    appliedThen -= rate(age) * (sampleEveryMs / 1_000);
     return { _id: `1/${slot}`, generation: 1, at, lagSeconds, applied: appliedThen };
   });
 }
 
-test('a stuck system', async () => {
+test('the pictures show a stuck system', async () => {
   await stop();
   const { control } = environment;
   await publish(...Array.from({ length: 40 }, (_, index) => created('contact', `con_${index}`)));
@@ -132,21 +137,25 @@ test('a stuck system', async () => {
     await storeDeadLetter(environment, created('tag', `tag_${offset}`), { offset });
   const ticket = created('ticket', await ticketId());
   const letter = await storeDeadLetter(environment, ticket, { reason: 'wrong_organization' });
-  paths.letter = `/dead-letters?id=${encodeURIComponent(letter)}`;
   await console.shows('/', 'Stale');
-  await pictured('stuck');
+  await takePictures('stuck', {
+    ...paths,
+    explain: `/explain?id=${ticket.id}`,
+    letter: `/dead-letters?id=${encodeURIComponent(letter)}`,
+  });
 });
 
-test('a rebuilding system', async () => {
+test('the pictures show a rebuilding system', async () => {
   await start();
   await cli('rebuild', 'start');
   batchDelayMs = 2_500;
-  await start({ settings: { GENERATION: 2 }, ...slowly() });
+  await startSlowProjector({ settings: { GENERATION: 2 } });
   await console.shows('/generations', 'a second');
-  await pictured('rebuilding', ['overview', 'topics', 'generations']);
+  const { overview, topics, generations } = paths;
+  await takePictures('rebuilding', { overview, topics, generations });
   batchDelayMs = 0;
   await console.shows('/generations', 'Generation 2: ready');
-  await pictured('rebuilt', ['overview', 'generations']);
+  await takePictures('rebuilt', { overview, generations });
 });
 
 const ticketId = async (): Promise<string> => {

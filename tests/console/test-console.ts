@@ -9,8 +9,8 @@ import { createMongo } from '../../shared/store/connection.ts';
 import { eventually } from '../support/eventually.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 
-/** Every other command may change something. */
-const reads = [
+/** The commands that change nothing. A console that sends any other command fails its test when it closes. */
+const readCommands = [
   'find',
   'getMore',
   'killCursors',
@@ -24,7 +24,7 @@ const reads = [
   'endSessions',
   // Without a registry, the console checks whether an earlier read model is still there.
   'listDatabases',
-  // of Kafka
+  // The rest are requests of Kafka.
   'ApiVersions',
   'Metadata',
   'ListOffsets',
@@ -52,10 +52,14 @@ export async function openConsole(environment: Record<string, string | undefined
   const { address, close } = await startConsole({ config, mongo, kafka, logger, live: () => null });
   const url = `http://127.0.0.1:${address.port}`;
   const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
-  /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them for a few seconds only. */
+  /** Returns the markup of a page that shows answers of MongoDB and Kafka. A page waits for them only for seconds. */
   const read = async (path: string): Promise<string> => {
     let markup = '';
-    await eventually(async () => !(markup = await load(path)).includes('has not answered for') || markup);
+    await eventually(async () => {
+      markup = await load(path);
+      const isAnswered = !markup.includes('has not answered for');
+      return isAnswered || markup;
+    });
     return markup;
   };
   return {
@@ -65,14 +69,16 @@ export async function openConsole(environment: Record<string, string | undefined
     /** Resolves when a page shows all of the texts. */
     shows: (path: string, ...texts: (string | RegExp)[]): Promise<void> =>
       eventually(async () => {
-        const text = textOf(await load(path));
-        return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
+        const page = textOf(await load(path));
+        const isShown = (text: string | RegExp) =>
+          typeof text === 'string' ? page.includes(text) : text.test(page);
+        return texts.every(isShown) || page;
       }),
     close: async () => {
       await close();
       await Promise.all([kafka.close(), mongo.close()]);
-      const writes = [...commands].filter((command) => !reads.includes(command));
-      if (writes.length > 0) throw new Error(`a console changes nothing, and this one sent ${writes.join()}`);
+      const writes = [...commands].filter((command) => !readCommands.includes(command));
+      if (writes.length > 0) throw new Error(`a console must change nothing, but it sent ${writes.join()}`);
     },
   };
 }
@@ -84,7 +90,7 @@ export const textOf = (page: string): string =>
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
     .replace(/\s+/g, ' ');
 
-/** Requests a path with exactly these headers; fetch sets `Host` itself. */
+/** Requests a path with exactly these headers. A test cannot use fetch because fetch sets `Host` itself. */
 export const requestWith = (
   port: number,
   headers: Record<string, string>,

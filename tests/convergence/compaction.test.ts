@@ -8,42 +8,49 @@ import { fold } from './fold.ts';
 import { lives, randomLives } from './lives.ts';
 import { readDocuments } from './read-documents.ts';
 
-/** Kafka never compacts the segment to which it appends: one more record begins another. */
-const last = lives.map(([kind, [id = '']]) => created(kind, id.replace(/0$/, 'last')));
+/**
+ * Kafka never compacts the segment to which it appends. A further record of each topic begins a new segment, so that
+ * Kafka may compact every record of the history.
+ */
+const closingRecords = lives.map(([kind, [id = '']]) => created(kind, id.replace(/0$/, 'closing')));
 
-describe('a log with runs that were appended again', () => {
+describe('a log whose source appended runs of records again', () => {
   const streamed = useProjector();
   const rebuilt = useOpened(() => createTestEnvironment(1));
 
-  test('gives the same read model before and after Kafka has compacted it', async () => {
+  test('a compacted log gives the same read model as the whole log', async () => {
     // given a projector that applies the whole log
     const history = randomLives(1, 600);
     await streamed.publish(...history);
     await streamed.applied();
     const { database, admin, config, topics } = streamed.environment;
-    const expected = Object.fromEntries(fold([...history, ...last]));
+    const log = [...history, ...closingRecords];
+    const expected = Object.fromEntries(fold(log));
     // when Kafka has removed all records but the last of each key
-    for (const [kind] of lives)
+    for (const [kind] of lives) {
       await streamed.alterTopic(kind, {
         'cleanup.policy': 'compact',
         'delete.retention.ms': '864000000',
         'min.cleanable.dirty.ratio': '0',
         'segment.ms': '1',
       });
-    await streamed.publish(...last);
+    }
+    await streamed.publish(...closingRecords);
     await streamed.applied();
-    const keys = new Set([...history, ...last].map(({ id }) => id));
+    const keys = new Set(log.map(({ id }) => id));
     await eventually(async () => {
-      const found = await readLog(streamed.environment);
-      return found.length === keys.size || found.map(({ event }) => event?.id);
+      const compacted = await readLog(streamed.environment);
+      const isCompacted = compacted.length === keys.size;
+      return isCompacted || compacted.map(({ event }) => event?.id);
     });
-    // then a read model that is built from that log is the same
+    // then a read model that a second projector builds from the compacted log is the same
     const prefix = { TOPIC_PREFIX: config.TOPIC_PREFIX };
     const projector = await runProjector({ config: { ...rebuilt.config, ...prefix }, topics });
     await applied({ ...rebuilt, admin, topics }, () => projector.fatal);
     await projector.stop();
     expect(await readDocuments(database)).toEqual(expected);
     expect(await readDocuments(rebuilt.database)).toEqual(expected);
-    expect(Object.keys(expected).length).toBeGreaterThan(last.length);
+    // Documents of the history are among the expected ones.
+    expect(Object.keys(expected).length).toBeGreaterThan(closingRecords.length);
   });
 });

@@ -1,16 +1,16 @@
 import { type EntityState, type Kind, states } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
-/** The outcome of one key's records. `orgId` is null if a conversation's tombstone came before any other record. */
+/** The outcome of one key's records. `orgId` is null if all records of the key are tombstones. */
 type Row = { kind: Kind; orgId: string | null; version: number; state: unknown; isDeleted: boolean };
 
-/** The maximum number of conversations that a ticket embeds. */
+/** The maximum number of conversations that a ticket embeds. The simulation lowers the bound to reach it more often. */
 export const bounds = { embeddedConversations: 200 };
 
 /**
- * The pure fold of a log: the final state of every document, computed in the simplest way from the contract alone and
- * independent of the engine. It decides each key by the order of its records, then joins each document from the final
- * states. Entities in `gone` count as missing.
+ * The pure fold of a log: the final state of every document, computed in the simplest way from the contract and
+ * independent of the engine. The fold decides each key by the order of its records, then joins each document from the
+ * final states. It treats entities in `gone` as missing.
  */
 export function fold(history: Event[], gone = new Set<string>()) {
   const rows = new Map<string, Row>();
@@ -25,7 +25,7 @@ export function fold(history: Event[], gone = new Set<string>()) {
     if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) return [];
     const { joined, refs: related } = relate(kind, state, view);
     const refs = Object.entries(related).flatMap(([edge, ids]) =>
-      present(ids).map((one) => `${edge}:${one}`),
+      withoutNulls(ids).map((relatedId) => `${edge}:${relatedId}`),
     );
     const isPending = kind === 'conversation' && (joined as { channel: unknown }).channel === null;
     const sortKeys = sortKeysOf(kind, state);
@@ -38,10 +38,12 @@ export function fold(history: Event[], gone = new Set<string>()) {
 export type Expected = ReturnType<typeof fold>;
 
 /**
- * Decides the outcome of one key's records, in the order of the log, by the event contract: the highest version counts;
- * a `deleted` event wins over a state of its own version; a tombstone deletes a living version only if no record of
- * that version comes after the tombstone. The deletion of a conversation is final. Records of another organization than
- * the first are rejected.
+ * Decides the outcome of one key's records, in the order of the log, by the event contract:
+ *
+ * - The highest version wins. Of records with the same version, a `deleted` event wins over a state.
+ * - A tombstone deletes a living version only if no record of that version comes after the tombstone.
+ * - The deletion of a conversation is final.
+ * - Only records of the first record's organization are accepted.
  */
 function decide(log: Event[]): Row | null {
   const orgId = log.find(({ op }) => op !== 'tombstone')?.orgId ?? null;
@@ -51,24 +53,24 @@ function decide(log: Event[]): Row | null {
   const { kind } = first;
   const events = records.filter(({ op }) => op !== 'tombstone');
   const version = Math.max(0, ...events.map((event) => event.version));
-  const counting = records.filter((event) => event.op === 'tombstone' || event.version === version);
+  const deciding = records.filter((event) => event.op === 'tombstone' || event.version === version);
+  const isDeletedForever =
+    kind === 'conversation' && records.some(({ op }) => op === 'tombstone' || op === 'deleted');
   const isDeleted =
-    counting.at(-1)?.op === 'tombstone' ||
-    counting.some(({ op }) => op === 'deleted') ||
-    (kind === 'conversation' && records.some(({ op }) => op === 'tombstone' || op === 'deleted'));
+    isDeletedForever || deciding.at(-1)?.op === 'tombstone' || deciding.some(({ op }) => op === 'deleted');
   const data = events.find((event) => event.version === version)?.data;
   return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(data) };
 }
 
+/** The states of one organization, as the joins of its documents read them. */
 type View = {
-  one: <K extends Kind>(kind: K, id: string | null) => EntityState[K] | null;
+  find: <K extends Kind>(kind: K, id: string | null) => EntityState[K] | null;
   all: <K extends Kind>(kind: K) => EntityState[K][];
   isDeleted: (id: string) => boolean;
 };
 
-/** The states of one organization. */
 const viewOf = (rows: Map<string, Row>, orgId: string): View => ({
-  one: <K extends Kind>(kind: K, id: string | null) => {
+  find: <K extends Kind>(kind: K, id: string | null) => {
     const row = rows.get(id ?? '');
     return row?.kind === kind && row.orgId === orgId ? (row.state as EntityState[K] | null) : null;
   },
@@ -82,9 +84,9 @@ const viewOf = (rows: Map<string, Row>, orgId: string): View => ({
 const byCreation = (a: { createdAt: Date; id: string }, b: { createdAt: Date; id: string }) =>
   a.createdAt.getTime() - b.createdAt.getTime() || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 
-const present = <T>(items: (T | null)[]): T[] => items.filter((item) => item !== null);
+const withoutNulls = <T>(items: (T | null)[]): T[] => items.filter((item) => item !== null);
 
-/** Embedded fields, and the ids of every reference by its edge, even to an entity that does not exist. */
+/** The embedded fields, and the ids of the references by edge, including ids of entities that do not exist. */
 type Related = { joined: object; refs: Record<string, (string | null)[]> };
 
 const relations: { [K in Kind]?: (state: EntityState[K], view: View) => Related } = {
@@ -99,28 +101,28 @@ function relate<K extends Kind>(kind: K, state: unknown, view: View): Related {
 }
 
 function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], view: View): Related {
-  const requester = view.one('contact', requesterId);
+  const requester = view.find('contact', requesterId);
   const children = view
     .all('conversation')
     .filter(({ ticketId }) => ticketId === id)
     .sort(byCreation)
     .slice(0, bounds.embeddedConversations);
   const last = children.at(-1);
-  const label = (of: { id: string; name: string }) => ({ id: of.id, name: of.name });
+  const label = ({ id: labelId, name }: { id: string; name: string }) => ({ id: labelId, name });
   return {
     joined: {
       requester: requester && { name: requester.name, email: requester.email },
-      tags: present(tagIds.map((one) => view.one('tag', one))).map(label),
-      topics: present(topicIds.map((one) => view.one('topic', one))).map(label),
+      tags: withoutNulls(tagIds.map((tagId) => view.find('tag', tagId))).map(label),
+      topics: withoutNulls(topicIds.map((topicId) => view.find('topic', topicId))).map(label),
       conversations: children
-        .filter(({ channelId }) => view.one('channel', channelId))
-        .map(({ id: child, role, status, createdAt, updatedAt, channelId }) => ({
-          id: child,
+        .filter(({ channelId }) => view.find('channel', channelId))
+        .map(({ id: conversationId, role, status, createdAt, updatedAt, channelId }) => ({
+          id: conversationId,
           role,
           status,
           createdAt,
           updatedAt,
-          retainUntil: afterDays(updatedAt, view.one('channel', channelId)?.dataRetentionDays ?? 0),
+          retainUntil: afterDays(updatedAt, view.find('channel', channelId)?.dataRetentionDays ?? 0),
         })),
       moreAfter:
         last && children.length === bounds.embeddedConversations
@@ -142,8 +144,8 @@ const afterDays = (from: Date, days: number) =>
 
 function conversation(state: EntityState['conversation'], view: View): Related {
   const { channelId, contactId, assignedUserId, topicIds, tagIds } = state;
-  const channel = view.one('channel', channelId);
-  const user = view.one('user', assignedUserId);
+  const channel = view.find('channel', channelId);
+  const user = view.find('user', assignedUserId);
   return {
     joined: {
       channel: channel && {
@@ -152,10 +154,10 @@ function conversation(state: EntityState['conversation'], view: View): Related {
         type: channel.type,
         dataRetentionDays: channel.dataRetentionDays,
       },
-      contact: person(view.one('contact', contactId)),
+      contact: person(view.find('contact', contactId)),
       assignedUser: user && { id: user.id, name: user.name, email: user.email },
-      topics: present(topicIds.map((id) => view.one('topic', id))),
-      tags: present(tagIds.map((id) => view.one('tag', id))),
+      topics: withoutNulls(topicIds.map((id) => view.find('topic', id))),
+      tags: withoutNulls(tagIds.map((id) => view.find('tag', id))),
     },
     refs: {
       channel: [channelId],
@@ -175,13 +177,13 @@ function message({ author, conversationId }: EntityState['message'], view: View)
   if (!author) return { joined: { author: null }, refs: { conversation } };
   const { type, id } = author;
   if (type === 'contact')
-    return { joined: { author: person(view.one('contact', id)) }, refs: { conversation, contact: [id] } };
+    return { joined: { author: person(view.find('contact', id)) }, refs: { conversation, contact: [id] } };
   if (type === 'user') {
-    const user = view.one('user', id);
+    const user = view.find('user', id);
     const joined = { author: user && { name: user.name, email: user.email } };
     return { joined, refs: { conversation, user: [id] } };
   }
-  const agent = view.one('agent', id);
+  const agent = view.find('agent', id);
   return {
     joined: { author: agent && { name: agent.name, email: null } },
     refs: { conversation, agent: [id] },
@@ -190,8 +192,8 @@ function message({ author, conversationId }: EntityState['message'], view: View)
 
 function channel({ agentId, config }: EntityState['channel'], view: View): Related {
   const routesTo = 'routesToChannelId' in config ? config.routesToChannelId : null;
-  const agent = view.one('agent', agentId);
-  const target = view.one('channel', routesTo);
+  const agent = view.find('agent', agentId);
+  const target = view.find('channel', routesTo);
   return {
     joined: {
       agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
@@ -201,7 +203,7 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
   };
 }
 
-/** The sort keys of lists. Documents that no list shows have no sort keys. */
+/** The keys by which the lists of the API sort. A document that no list shows has no sort keys. */
 function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
   const unlisted: Kind[] = ['apiKey', 'contact', 'user', 'agent', 'tag', 'topic'];
   const { id, createdAt, updatedAt, archivedAt } = state as EntityState['ticket'] & {

@@ -4,16 +4,18 @@ import { type Event, idPrefixes } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /**
- * A random history of a few entities that refer to each other: children first, renames after embedding, deletions (also
- * at the version of the last update), re-creations, tombstones, moves to another parent, references across
- * organizations, duplicates, stale versions, records under the wrong organization, and runs of records that are
- * appended again, deletions and tombstones among them. Same seed, same history.
+ * Makes a random history of a few entities that refer to each other. The same seed makes the same history, which has:
+ *
+ * - children before their parents, moves to a different parent, and references across organizations
+ * - renames after embedding, deletions (some at the version of the last update), tombstones and re-creations
+ * - duplicates, stale versions, records under the wrong organization, and runs of records that are appended again
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000] } = shape;
   const random = createRandom(seed);
-  const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
-  const make = createMaker({ random, orgId: '', now: new Date(base), refer: some });
+  // The highest number belongs to no entity, so some references lead nowhere.
+  const randomId = (kind: Kind) => idOf(seed, kind, random.int(population[kind] + 1));
+  const make = createMaker({ random, orgId: '', now: new Date(base), refer: randomId });
   const history: Event[] = [];
   const versions = new Map<string, number>();
   for (let step = 0; step < length; step += 1) {
@@ -21,33 +23,35 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
     const number = random.int(population[kind]);
     const id = idOf(seed, kind, number);
-    // An entity belongs to one organization; a few records name another.
-    const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
+    // An entity belongs to one organization. One record in fifty names the next organization by mistake.
+    const mistake = random.chance(0.02) ? 1 : 0;
+    const orgId = `org_${seed}_${(number + mistake) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
     // Appends a run of records again, up to the newest record of each of its keys.
     if (random.chance(0.04)) {
-      const from = random.int(history.length + 1);
-      const again = history.slice(Math.max(from, history.length - runMax));
-      const isOfKey = random.chance(0.5);
-      history.push(...again.filter((event) => !isOfKey || event.id === id));
+      const start = random.int(history.length + 1);
+      const run = history.slice(Math.max(start, history.length - runMax));
+      const isOfOneKey = random.chance(0.5);
+      history.push(...run.filter((event) => !isOfOneKey || event.id === id));
       continue;
     }
-    const known = versions.get(id) ?? 0;
-    const repeat = history.filter((event) => event.id === id);
-    if (repeat.length > 0 && random.chance(0.15)) {
-      history.push(random.pick(repeat));
+    const lastVersion = versions.get(id) ?? 0;
+    const earlierEvents = history.filter((event) => event.id === id);
+    if (earlierEvents.length > 0 && random.chance(0.15)) {
+      history.push(random.pick(earlierEvents));
       continue;
     }
-    const version = known + 1 + random.int(3);
+    const version = lastVersion + 1 + random.int(3);
     versions.set(id, version);
-    const fate = random.int(100);
+    const percent = random.int(100);
     const event = { kind, id, orgId, version, time };
-    if (known > 0 && fate < 8)
-      history.push({ ...event, op: 'deleted', version: random.chance(0.4) ? known : version });
-    else if (known > 0 && fate < 12) history.push({ ...event, op: 'tombstone' });
-    else {
-      const op = known === 0 ? 'created' : 'updated';
-      const { state } = make(kind, given({ random, some, retentionDays }, kind, id, time));
+    if (lastVersion > 0 && percent < 8) {
+      history.push({ ...event, op: 'deleted', version: random.chance(0.4) ? lastVersion : version });
+    } else if (lastVersion > 0 && percent < 12) {
+      history.push({ ...event, op: 'tombstone' });
+    } else {
+      const op = lastVersion === 0 ? 'created' : 'updated';
+      const { state } = make(kind, fieldsOf({ random, randomId, retentionDays }, kind, id, time));
       history.push({ ...event, op, data: state });
     }
   }
@@ -63,15 +67,15 @@ type Shape = {
   retentionDays: number[];
 };
 
-/** The most records that are appended again at a time. */
+/** The maximum number of records that the source appends again at a time. */
 const runMax = 12;
 
 const base = Date.UTC(2026, 0, 1);
 
-const populationOf = (usual: number, others: Partial<Population>) =>
-  Object.fromEntries(kinds.map((kind) => [kind, others[kind] ?? usual])) as Population;
+const populationOf = (usual: number, exceptions: Partial<Population>) =>
+  Object.fromEntries(kinds.map((kind) => [kind, exceptions[kind] ?? usual])) as Population;
 
-/** Few ids of each kind, so that histories collide. */
+/** Few entities of each kind, so that many records concern the same entity. */
 export const wide = populationOf(3, {
   apiKey: 2,
   contact: 5,
@@ -103,13 +107,16 @@ const referenced: Kind[] = ['contact', 'user', 'agent', 'tag', 'topic', 'channel
 
 const idOf = (seed: number, kind: Kind, number: number) => `${idPrefixes[kind]}${seed}_${number}`;
 
-type Choices = { random: Random; some: (of: Kind) => string; retentionDays: number[] };
+type Choices = { random: Random; randomId: (kind: Kind) => string; retentionDays: number[] };
 
-/** The fields that the schemas would leave to chance: names and instants that return, and references that repeat. */
-function given({ random, some, retentionDays }: Choices, kind: Kind, id: string, time: Date) {
-  const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
+/**
+ * The fields that the maker of states must not draw at random: a convergence fault shows only if names and instants
+ * return, and if entities share references.
+ */
+function fieldsOf({ random, randomId, retentionDays }: Choices, kind: Kind, id: string, time: Date) {
+  const randomIds = (referenced: Kind) => Array.from({ length: random.int(4) }, () => randomId(referenced));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
-  // Few names, so that a former name returns; the name in between must not.
+  // An entity has one of three names at a time, so a former name returns after a different one.
   const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
   const common = { id, name, createdAt, updatedAt: time.toISOString() };
@@ -126,12 +133,12 @@ function given({ random, some, retentionDays }: Choices, kind: Kind, id: string,
     title: name,
     question: name,
     tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
-    tagIds: several('tag'),
-    topicIds: several('topic'),
+    tagIds: randomIds('tag'),
+    topicIds: randomIds('topic'),
     author: random.pick([
-      { type: 'contact', id: some('contact') },
-      { type: 'user', id: some('user') },
-      { type: 'ai_agent', id: some('agent') },
+      { type: 'contact', id: randomId('contact') },
+      { type: 'user', id: randomId('user') },
+      { type: 'ai_agent', id: randomId('agent') },
       null,
     ]),
     content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))) ?? (kind === 'message' ? null : name),

@@ -11,10 +11,8 @@ import { untilStable } from '../support/progress.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 
-/** Marks records that no projector can apply. */
+/** The header of records that no projector can apply. The oracle expects a dead letter for each of them. */
 export const poisonHeader = 'poisoned';
-/** Part of the ids that only aborted transactions contain. */
-const ghost = 'ghost';
 
 const codecs = [
   CompressionTypes.None,
@@ -28,8 +26,8 @@ type Batch = { topic: string; messages: Produced[] };
 
 /**
  * Publishes a history in the most difficult ways that the event contract allows: in every codec and both content modes,
- * partly in transactions, after aborted transactions, and with poisoned records in between. The order within a key is
- * kept. The publisher repeats a failed send until the broker acknowledges it.
+ * partly in transactions, after aborted transactions, and with poisoned records in between. The publisher keeps the
+ * order within a key, and repeats a failed send until the broker acknowledges it.
  */
 export async function createPublisher(
   testEnvironment: TestEnvironment,
@@ -52,15 +50,18 @@ export async function createPublisher(
     acknowledged,
     /** Resolves once every event is acknowledged. A fifth of all records is poisoned. */
     publish: async (events: Event[]) => {
-      for (let rest = events; rest.length > 0;) {
-        const burst = rest.slice(0, 1 + random.int(60));
-        rest = rest.slice(burst.length);
+      let start = 0;
+      while (start < events.length) {
+        const burst = events.slice(start, start + 1 + random.int(60));
+        start += burst.length;
         const batches = encodeBurst(testEnvironment, random, burst);
         const compression = random.pick(codecs);
         if (transactional && random.chance(0.2)) await abort(transactions, testEnvironment, burst);
-        if (transactional && random.chance(0.2)) await commit(transactions, testEnvironment, batches);
-        else
+        if (transactional && random.chance(0.2)) {
+          await commit(transactions, testEnvironment, batches);
+        } else {
           for (const batch of batches) await sendUntilDone(testEnvironment, plain, { ...batch, compression });
+        }
         acknowledged.push(...burst);
       }
     },
@@ -74,14 +75,14 @@ export async function createPublisher(
 export type Publisher = Awaited<ReturnType<typeof createPublisher>>;
 
 function encodeBurst(testEnvironment: TestEnvironment, random: Random, burst: Event[]): Batch[] {
-  return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, some]) => ({
+  return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, events]) => ({
     topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
-    messages: some.flatMap((event) => {
+    messages: events.flatMap((event) => {
       const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
-      // One in five of all records is one in four of the good ones.
+      // A poisoned record before every fourth event makes a fifth of all records.
       if (!random.chance(1 / 4)) return [record];
       const value = random.pick(['{"specversion":"1.0"', '{}', '[]', 'null', '\u0000']);
-      // Its key names no entity: no deletion erases its dead letter.
+      // The key is the id of no entity, because a deletion of that entity would erase the dead letter.
       const key = `${poisonHeader}_${random.int(1_000)}`;
       return [{ key, value, headers: { [poisonHeader]: 'yes' } }, record];
     }),
@@ -96,15 +97,19 @@ async function commit(producer: Producer, { admin }: TestEnvironment, batches: B
   await untilStable(admin, sent);
 }
 
-/** Aborts a transaction of newer versions and of entities that do not exist: neither may ever be applied. */
+/**
+ * Aborts a transaction with newer versions of entities, and with entities that do not exist. A projector that applies
+ * one of its records breaks the comparison with the fold.
+ */
 async function abort(producer: Producer, testEnvironment: TestEnvironment, burst: Event[]): Promise<void> {
   const transaction = await producer.transaction();
   const sent: RecordMetadata[] = [];
-  for (const event of burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000).slice(0, 3)) {
-    const id = `${event.id}_${ghost}`;
-    const data = { ...event.data, id };
+  const smallStates = burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000);
+  for (const event of smallStates.slice(0, 3)) {
+    const id = `${event.id}_aborted`;
+    const unknown = { ...event, id, data: { ...event.data, id } };
     const newer = { ...event, version: event.version + 1_000_000 };
-    const messages = [encode(newer, 'structured'), encode({ ...event, id, data }, 'binary')];
+    const messages = [encode(newer, 'structured'), encode(unknown, 'binary')];
     const topic = topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX);
     sent.push(...(await transaction.send({ topic, messages })));
   }
@@ -117,7 +122,7 @@ async function sendUntilDone(
   producer: Producer,
   record: ProducerRecord,
 ): Promise<void> {
-  // A send fails while a broker is away. Records that the broker wrote nevertheless come twice, which the contract
-  // allows.
+  // A send fails while a broker is away. The broker may have written the records before it failed: they then come
+  // twice, which the contract allows.
   await eventually(() => sendByPartition({ producer, admin }, record).then(() => true, errorMessage));
 }

@@ -3,22 +3,23 @@ import type { StoredDocument } from '../../services/projector/materialize/store.
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 
-/** The documents of a read model that are not deleted, in the form of the fold. */
+/** Reads the documents of a read model that are not deleted, by id and in the form of the fold. */
 export async function readDocuments(
   database: Db,
   filter: Filter<StoredDocument> = {},
 ): Promise<Record<string, unknown>> {
   const documents: Record<string, unknown> = {};
   for (const kind of kinds) {
-    const found = await collectionOf<StoredDocument>(database, kind)
-      .find({ ...filter, deletedAt: { $exists: false } })
-      .toArray();
-    for (const document of found) documents[document._id] = comparable(kind, document);
+    const stored = collectionOf<StoredDocument>(database, kind).find({
+      ...filter,
+      deletedAt: { $exists: false },
+    });
+    for await (const document of stored) documents[document._id] = comparable(kind, document);
   }
   return documents;
 }
 
-/** The fields that the fold determines. Revision and position depend on the schedule. */
+/** The fields that the fold determines. Revision and position depend on the order in which workers apply records. */
 export const comparable = (
   kind: Kind,
   { orgId, version, state, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
