@@ -52,8 +52,8 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'if (lost !== undefined && detail === undefined) written.unfinished.push(item.id);':
-        'if (lost !== undefined) continue;',
+      'if (conflict !== undefined && refusal === undefined) written.unfinished.push(item.id);':
+        'if (conflict !== undefined) continue;',
     },
   },
   {
@@ -176,7 +176,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a deletion that is interrupted starts its fan-out again',
     file: writes,
-    edits: { 'if (goesOn)': 'if (goesOn && deps.outOfOrder)' },
+    edits: { 'if (unfinishedCursor)': 'if (unfinishedCursor && deps.outOfOrder)' },
   },
   {
     name: 'a stale version is applied',

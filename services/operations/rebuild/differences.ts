@@ -8,7 +8,7 @@ import {
 } from '../../../shared/documents/visibility.ts';
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
 import { unreadableField } from '../../projector/materialize/envelope.ts';
-import { engineFields } from '../../projector/materialize/mongo-store.ts';
+import { engineProjection } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
 const fields = ['orgId', 'version', 'state', 'joined', 'refs', 'byCreated', 'byUpdated', 'pending'] as const;
@@ -26,7 +26,7 @@ export type ReadDocument = StoredDocument & Pick<ComparedDocument, 'unreadable'>
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
 /** A MongoDB projection of a `ComparedDocument`, with the envelope. */
-export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineFields };
+export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineProjection };
 
 /** Adds `unreadable` to a stored document that an operator's edit has broken. */
 export function markUnreadable(stored: StoredDocument): ReadDocument {

@@ -41,7 +41,7 @@ const referenced = new Map(
 /** The fields of an entity's state that dependents embed, and `id`, which shows that there is a state at all. */
 export const embeddedFields = (kind: Kind): string[] => embedded.get(kind) ?? [];
 
-/** Like `embeddedFields`, without the edges to children: only the dependents that name the entity count. */
+/** Like `embeddedFields`, but only of the dependents that name the entity, without the parents that list it. */
 export const referencedFields = (kind: Kind): string[] => referenced.get(kind) ?? [];
 
 /** The id that a state names in a field; '' without one. */
@@ -55,25 +55,28 @@ const resolvesToSame = (edge: Edge, before: StoredState | undefined, after: Stor
   (before === undefined) === (after === undefined) &&
   fieldsOf(edge).every((field) => isDeepStrictEqual(before?.[field], after?.[field]));
 
-/** The edges over which two states differ; all edges where the state before is not known. */
+/** The edges to an entity over which two of its states differ; all of them if the state before is unknown. */
 export const changedEdges = (kind: Kind, before: { state?: StoredState } | null, after?: StoredState) =>
   incomingEdges(kind).filter(({ edge }) => before === null || !resolvesToSame(edge, before.state, after));
 
 /** How a document stores a reference. No edge has a colon in its name. */
 export const refOf = (edgeName: string, id: string): string => `${edgeName}:${id}`;
 
-function reachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
+function kindsReachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
   if (seen.includes(kind))
     throw new Error(`the declared references form a cycle: ${[...seen, kind].join(', ')}`);
   const others = edgesOf(kind).filter(({ to }) => to !== kind);
-  return others.flatMap(({ to }) => [to, ...reachedFrom(to, [...seen, kind])]);
+  return others.flatMap(({ to }) => [to, ...kindsReachedFrom(to, [...seen, kind])]);
 }
 
-const reached = new Map(kinds.map((kind) => [kind, reachedFrom(kind)]));
+const reachedKinds = new Map(kinds.map((kind) => [kind, kindsReachedFrom(kind)]));
 
-/** The kinds that a kind's documents refer to, directly or not. Apply these first: each document is written once. */
+/**
+ * The kinds to which the documents of a kind refer, directly or not. If their records are applied first, most documents
+ * are written only once.
+ */
 export const prerequisites = (kind: Kind): Kind[] =>
-  kinds.filter((other) => reached.get(kind)?.includes(other));
+  kinds.filter((other) => reachedKinds.get(kind)?.includes(other));
 
 const levelOf = (kind: Kind): number => 1 + Math.max(-1, ...prerequisites(kind).map(levelOf));
 

@@ -5,7 +5,7 @@ const count = z.int().min(0);
 /** Partition -1 is that of a record that its log has lost. */
 const position = z.object({ partition: z.int().min(-1), offset: count, timestampMs: z.int() });
 
-/** The fields that the engine relies on. Only an operator's edit breaks it: the engine itself writes nothing else. */
+/** The fields on which the engine relies. Only an edit by hand breaks them, because the engine writes no other form. */
 const readable = z
   .object({
     orgId: z.string().nullable(),
@@ -31,7 +31,7 @@ export function unreadableField(document: object): string | null {
   return error ? String(error.issues[0]?.path[0] ?? 'state') : null;
 }
 
-/** As `count` accepts it, whose own parser would create objects for each reference of each document. */
+/** Accepts the values of `count`, without the objects that its parser would create for each reference. */
 export const isRevision = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
@@ -39,7 +39,7 @@ export const isRevision = (value: unknown): value is number =>
 export const guardOf = ({ revision }: { revision?: unknown }): Guard =>
   isRevision(revision) ? revision : { unreadable: revision };
 
-/** Splits stored documents into readable ones and the others. */
+/** Splits stored documents into readable and unreadable ones. */
 export function readEnvelopes<T extends { _id: string; revision: unknown }>(stored: T[]) {
   const documents: T[] = [];
   const unreadable: Unreadable[] = [];
@@ -52,8 +52,8 @@ export function readEnvelopes<T extends { _id: string; revision: unknown }>(stor
 }
 
 /**
- * An entity that others are joined from, as far as it can be read. Without a readable revision the entity counts as
- * missing, also in a recheck. Without a readable deletion its state counts as missing.
+ * Returns the readable part of an entity that other documents embed. Without a readable revision the entity is missing,
+ * also at the recheck. Without a readable time of deletion only its state is missing.
  */
 export function readReferenced(stored: ReferencedEntity): ReferencedEntity | null {
   const { _id, orgId, revision, deletedAt } = stored;

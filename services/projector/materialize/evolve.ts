@@ -12,10 +12,10 @@ type StateChange = Exclude<Change, Tombstone>;
 
 type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
-/** The kind's rule, the clock, and how long a tombstone stays. */
+/** The rule of the kind about deletions, the time now, and for how many days a tombstone stays. */
 export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
 
-/** Whether `a` comes after `b`: by offset within one partition, else by time, and in one millisecond by partition. */
+/** Whether `a` is later than `b`. Compares offsets within a partition, otherwise times, then partitions. */
 export const isAfter = (a: Position, b: Position): boolean => {
   if (a.partition === b.partition) return a.offset > b.offset;
   return a.timestampMs === b.timestampMs ? a.partition > b.partition : a.timestampMs > b.timestampMs;
@@ -41,8 +41,8 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
 }
 
 /**
- * Whether a change repeats a record before it in the log: a source has appended a run again. No reader sees a
- * difference by it, unless it brings back an entity that a tombstone has deleted.
+ * Whether a change repeats an earlier record of the log, because the source system has appended records again. A
+ * repetition changes nothing that readers see, unless it brings back an entity that a tombstone has deleted.
  */
 export function isRepetition(before: Entity | null, change: Change): boolean {
   if (change.op === 'tombstone' || !before?.position || change.version > before.version) return false;
@@ -51,7 +51,7 @@ export function isRepetition(before: Entity | null, change: Change): boolean {
   return change.version < before.version || before.state !== undefined || before.deletedByEvent === true;
 }
 
-/** A version that is higher than the stored one. The latest tombstone may come after it, and deletes it then. */
+/** Applies a version higher than the stored one. A tombstone after the record deletes the entity nevertheless. */
 function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveRules): Evolved {
   const { orgId, version, position } = change;
   const next: Entity = { orgId, version, position };
@@ -66,9 +66,11 @@ function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveR
 }
 
 /**
- * A further record of the stored version. It matters in three cases. A `deleted` event deletes the version. A record
- * after all others of the version may come after a tombstone, which then no longer deletes the version. And a state
- * replaces one that the sweep has purged, to be served or purged again under the current retention.
+ * Applies another record of the stored version. Such a record has an effect in three cases:
+ *
+ *   a `deleted` event                      deletes the version
+ *   a record after all others of it        may come after a tombstone, which then no longer deletes the version
+ *   a state that the sweep has purged      is stored again, and served or purged under the current retention
  */
 function evolveSame(current: Entity, change: StateChange, rules: EvolveRules): Evolved {
   const isLater = !current.position || isAfter(change.position, current.position);
@@ -88,9 +90,9 @@ function evolveSame(current: Entity, change: StateChange, rules: EvolveRules): E
 }
 
 /**
- * A deleted entity: the envelope alone, without personal data. MongoDB drops it `tombstoneDays` after the latest record
- * that changed it; never if the deletion is final, or if a channel had a retention, under which its conversations still
- * expire: Invariant 12. A deletion that follows a deletion keeps the time of the first.
+ * Returns a deleted entity: only the envelope, without personal data. MongoDB removes it `tombstoneDays` after the
+ * latest record that changed it. It stays forever if the deletion is final, or if a channel had a retention, under
+ * which its conversations still expire: Invariant 12. A second deletion keeps the time of the first.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, position, tombstonePosition, deletedByEvent, deletedAt = rules.now } = entity;

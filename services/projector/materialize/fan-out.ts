@@ -16,23 +16,26 @@ import type { FannedOut, StoredState } from './store.ts';
 export type UpdateDeps = ReconcileDeps & {
   /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
-  /** Called after each part of the documents whose write is durable; with `isSaved` once a fan-out resumes after it. */
+  /** Called after each part of the documents is durable. `isSaved`: a later attempt begins after this part. */
   onProgress: (isSaved?: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh, as far as known. */
   onFanOut?: (documents: number) => void;
 };
 
-/** Documents of one kind that a fan-out refreshes at a time. Limits its memory. */
+/** The most documents of one kind that a fan-out refreshes at a time. It limits the memory of a fan-out. */
 export const documentsAtOnce = 1_000;
 
 /** Changes of one kind, in log order. */
 export type ChangesOfKind = { kind: Kind; changes: Change[] };
 
-/**
- * `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes.
- * `repeated` are the changes that repeat an earlier record of the log.
- */
-export type Outcome = { rejections: RejectedChange[]; repeated: Set<Change>; large: Map<Kind, Reconciled[]> };
+export type Outcome = {
+  /** The changes that the rules or the store refused. */
+  rejections: RejectedChange[];
+  /** The changes that repeat an earlier record of the log. */
+  repeated: Set<Change>;
+  /** The entities of each kind whose fan-out is not done yet: it takes more than a page, or resumes. */
+  large: Map<Kind, Reconciled[]>;
+};
 
 /** Ids of documents that embed an older state than is stored, or lack an entity that they should embed, by kind. */
 type Stale = Map<Kind, Set<string>>;
@@ -40,8 +43,7 @@ type Stale = Map<Kind, Set<string>>;
 /**
  * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
  * and the changes of its references. Kinds that do not refer to each other run at the same time. On return all writes
- * are durable, except the large fan-outs in `large`; after an error apply the chunks again. Also returns the changes
- * that the rules or the store refused.
+ * are durable, except the large fan-outs in `large`. After an error the caller applies the chunks again.
  */
 export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };
@@ -51,12 +53,12 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
     const applying = level.map((kind) => {
       const onFanOut = (documents: number) => {
         waiting.set(kind, documents);
-        deps.onFanOut?.([...waiting.values()].reduce((sum, one) => sum + one, 0));
+        deps.onFanOut?.([...waiting.values()].reduce((sum, ofKind) => sum + ofKind, 0));
       };
       const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
       return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
     });
-    // After an error, no work continues without the knowledge of the caller.
+    // Waits for all kinds even after an error, so the caller never starts again beside work that still runs.
     for (const ended of await Promise.allSettled(applying))
       if (ended.status === 'rejected') throw ended.reason;
   }
@@ -76,7 +78,8 @@ async function applyKind(
   for (const change of repeated) outcome.repeated.add(change);
   stale.delete(kind);
   const applied = entities.filter(({ id }) => byId.has(id));
-  // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
+  // The states that a later record has replaced. Another worker may have joined the parent that such a state names, so
+  // this parent is stale, too: Invariant 6 in docs/internals/joins.md.
   const superseded: StoredState[] = [];
   for (const { id, state } of applied)
     for (const change of byId.get(id) ?? [])
@@ -137,28 +140,28 @@ async function findStale(
 ): Promise<Reconciled[]> {
   const changed = staleEdges(kind, entities);
   const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
-  const others = changed.filter(({ entity }) => !hasCursor(deps, entity));
-  const found = await findReferring(deps, kind, others);
+  const withoutCursor = changed.filter(({ entity }) => !hasCursor(deps, entity));
+  const referring = await findReferring(deps, kind, withoutCursor);
   for (const from of dependentKinds(kind)) {
-    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(found?.get(from) ?? [])];
+    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(referring?.get(from) ?? [])];
     stale.set(from, new Set([...(stale.get(from) ?? []), ...ids]));
   }
-  const large = entities.filter((entity) => hasCursor(deps, entity));
-  return found ? large : [...large, ...others.map(({ entity }) => entity)];
+  const withCursor = entities.filter((entity) => hasCursor(deps, entity));
+  return referring ? withCursor : [...withCursor, ...withoutCursor.map(({ entity }) => entity)];
 }
 
 /** The documents of each kind that refer to one of these entities; null if one kind has more than a page of them. */
 async function findReferring({ store }: UpdateDeps, kind: Kind, changed: StaleEdges[]) {
-  const found = new Map<Kind, string[]>();
+  const idsByKind = new Map<Kind, string[]>();
   for (const from of dependentKinds(kind)) {
     const refs = changed.flatMap(({ entity, edges }) =>
       edges.filter(isFrom(from)).map(({ edge }) => refOf(edge.name, entity.id)),
     );
     const ids = refs.length === 0 ? [] : await store.findDependents(from, refs);
     if (!ids) return null;
-    found.set(from, ids);
+    idsByKind.set(from, ids);
   }
-  return found;
+  return idsByKind;
 }
 
 /** The parents of one kind that states name. */
@@ -170,17 +173,20 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
 };
 
 /**
- * Refreshes the documents that refer to entities: of several entities together if they fit into a page, of others edge
- * by edge and page by page. Saves the cursor after each page, so that the fan-out resumes there after a crash:
- * Invariant 8.
+ * Refreshes the documents that refer to entities. The documents of several entities are refreshed together if they fit
+ * into a page, and otherwise edge by edge and page by page. A cursor is saved after each page, so that the fan-out
+ * resumes there after a crash: Invariant 8.
  */
 async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
   const changed = staleEdges(kind, entities);
-  const others = changed.filter(({ entity }) => !hasCursor(deps, entity));
-  for (const one of changed) if (hasCursor(deps, one.entity)) await refreshEdges(deps, kind, one);
-  await refreshTogether(deps, kind, others);
-  for (const entity of entities)
+  const withoutCursor = changed.filter(({ entity }) => !hasCursor(deps, entity));
+  for (const stale of changed) {
+    if (hasCursor(deps, stale.entity)) await refreshEdges(deps, kind, stale);
+  }
+  await refreshTogether(deps, kind, withoutCursor);
+  for (const entity of entities) {
     if (hasCursor(deps, entity)) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+  }
 }
 
 /** Halves the entities until the documents of a part fit into a page. */
@@ -188,21 +194,24 @@ async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: StaleEdges
   const [first, ...others] = changed;
   if (!first) return;
   if (others.length === 0) return refreshEdges(deps, kind, first);
-  const found = await findReferring(deps, kind, changed);
-  if (found) for (const [from, ids] of found) await refreshAll(deps, from, ids);
-  else {
-    const half = Math.ceil(changed.length / 2);
-    await refreshTogether(deps, kind, changed.slice(0, half));
-    await refreshTogether(deps, kind, changed.slice(half));
+  const referring = await findReferring(deps, kind, changed);
+  if (referring) {
+    for (const [from, ids] of referring) await refreshAll(deps, from, ids);
+    return;
   }
+  const half = Math.ceil(changed.length / 2);
+  await refreshTogether(deps, kind, changed.slice(0, half));
+  await refreshTogether(deps, kind, changed.slice(half));
 }
 
 async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: StaleEdges): Promise<void> {
   const { resumeAt } = entity;
+  // -1 without a cursor: then every edge is refreshed from its beginning.
   const resumed = edges.findIndex(({ from, edge }) => from === resumeAt?.from && edge.name === resumeAt.edge);
-  for (const [index, incoming] of edges.entries())
-    if (index >= resumed)
-      await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
+  for (const [index, incoming] of edges.entries()) {
+    if (index < resumed) continue;
+    await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
+  }
 }
 
 async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, over: Incoming, after = '') {
@@ -226,12 +235,12 @@ const stateOf = ({ id, version, tombstonePosition, state }: Reconciled): FannedO
   isDeleted: state === undefined,
 });
 
-/** Brings documents of one kind up to date with their references, some at a time. */
+/** Brings documents of one kind up to date with their references, `documentsAtOnce` at a time. */
 export async function refreshAll(deps: UpdateDeps, kind: Kind, ids: Iterable<string>): Promise<void> {
   await reconcileAll(deps, kind, new Map(), new Set(ids));
 }
 
-/** Applies changes, and refreshes stale documents, some at a time. */
+/** Applies changes, and refreshes stale documents, `documentsAtOnce` at a time. */
 async function reconcileAll(
   deps: UpdateDeps,
   kind: Kind,
@@ -245,8 +254,8 @@ async function reconcileAll(
   for (let start = 0; start < ids.length; start += documentsAtOnce) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(Math.min(stale.size, ids.length - start));
-    const some = ids.slice(start, start + documentsAtOnce);
-    const outcome = await reconcile(deps, kind, some, changes, new Set(some.filter((id) => stale.has(id))));
+    const part = ids.slice(start, start + documentsAtOnce);
+    const outcome = await reconcile(deps, kind, part, changes, new Set(part.filter((id) => stale.has(id))));
     entities.push(...outcome.entities.values());
     rejections.push(...outcome.rejections);
     repeated.push(...outcome.repeated);

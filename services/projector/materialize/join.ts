@@ -26,7 +26,7 @@ export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): IdsB
   return byEdge;
 }
 
-/** The same ids, from the references of a stored document. */
+/** The same ids as `idsInState`, from the references of a stored document. */
 export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
   const byEdge = Map.groupBy(refs, (ref) => ref.slice(0, ref.indexOf(':')));
   return new Map(
@@ -44,10 +44,7 @@ type ReadReferences = {
   remaining: Set<string>;
 };
 
-/**
- * Reads the entities that documents of one kind refer to: first children by their parents' ids, then all kinds at
- * once.
- */
+/** Reads the entities to which documents of one kind refer: first the children, then all other entities together. */
 export async function readReferences(store: Store, kind: Kind, joinings: Joining[]): Promise<ReadReferences> {
   const byParent: References['byParent'] = new Map();
   const remaining = new Set<string>();
@@ -84,7 +81,7 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
   }
 }
 
-/** All ids that have to be read to join some documents, by kind. */
+/** The ids of all entities that have to be read to join the documents, by kind. */
 function idsToRead(kind: Kind, joinings: Joining[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
   for (const joining of joinings)
@@ -100,7 +97,7 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
 export type Joined = {
   /** The fields that it shows of other entities. */
   joined: object;
-  /** Whether it is answered 404 until another event comes: a conversation without its channel, for one. */
+  /** Whether the API answers 404 until another event comes. For example, the channel of a conversation is missing. */
   isPending: boolean;
   /** The references that it stores, over every edge. */
   refs: string[];
@@ -110,10 +107,7 @@ export type Joined = {
   ownerMissing: boolean;
 };
 
-/**
- * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the
- * same.
- */
+/** Joins one document. A deleted entity, or one of another organization, is missing in `joined`, but not in `refs`. */
 export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};
   const refs: string[] = [];
@@ -121,12 +115,12 @@ export function join(kind: Kind, joining: Joining, references: References): Join
   let ownerMissing = false;
   for (const edge of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
-    // An entity is read once for all edges that lead to it; each edge embeds its own fields alone.
+    // The store reads an entity once, with the fields of all edges. Each edge embeds only its own fields.
     const embedded: StoredState[] = [];
     for (const id of idsOver(edge, joining, references)) {
       refs.push(refOf(edge.name, id));
       const entity = entities?.get(id);
-      const found = entity?.orgId === joining.orgId ? entity : null;
+      const found = entity?.orgId === joining.orgId ? entity : undefined;
       if (edge.type === 'owner') {
         ownerDeleted ||= found?.deletedAt !== undefined;
         ownerMissing ||= found?.state === undefined;
@@ -147,8 +141,8 @@ export function join(kind: Kind, joining: Joining, references: References): Join
 }
 
 /**
- * Reads the revisions of the references of documents again. Returns the ids of the documents that were
- * joined from entities that have changed since: Invariant 3.
+ * Reads the revisions of the references again. Returns the ids of the documents whose references have changed since the
+ * read from which they were joined: Invariant 3.
  */
 export async function recheckReferences(store: Store, kind: Kind, joinings: Joining[], read: References) {
   const [changed, families] = await Promise.all([
@@ -180,9 +174,9 @@ async function readChanged(
   const revisions = await store.readRevisions(wanted);
   const changed = new Map<Kind, Set<string>>();
   for (const [kind, ids] of wanted) {
-    const before = byKind.get(kind);
-    const now = revisions.get(kind);
-    const differing = [...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision);
+    const readEntities = byKind.get(kind);
+    const newRevisions = revisions.get(kind);
+    const differing = [...ids].filter((id) => newRevisions?.get(id) !== readEntities?.get(id)?.revision);
     if (differing.length > 0) changed.set(kind, new Set(differing));
   }
   return changed;
@@ -197,6 +191,9 @@ const readFamilies = (store: Store, kind: Kind, joinings: Joining[]) =>
   );
 
 /** Whether two reads found the same children, in the same order and revisions. */
-const areSame = (some: Child[], others: Child[]): boolean =>
-  some.length === others.length &&
-  some.every(({ _id, revision }, index) => _id === others[index]?._id && revision === others[index].revision);
+const areSame = (children: Child[], others: Child[]): boolean =>
+  children.length === others.length &&
+  children.every(({ _id, revision }, index) => {
+    const other = others[index];
+    return _id === other?._id && revision === other.revision;
+  });

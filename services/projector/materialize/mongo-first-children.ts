@@ -1,10 +1,11 @@
 import { idIn } from './edges.ts';
 import type { Child, FirstChildren, ReadFamilies } from './store.ts';
 
-/** Parents and children of one read, at most. */
+/** The most parents whose children one command reads. */
 const parentsPerRead = 1_000;
+/** The most children that one command reads. */
 const childrenPerRead = 2_000;
-/** Children held in memory, about a kilobyte each. The caller reads further parents later. */
+/** The most children in memory, about a kilobyte each. The caller then reads the remaining parents later. */
 const childrenMax = 10_000;
 
 /** Reads children in index order, one range per parent; without `order`, in the store's own order. */
@@ -23,13 +24,13 @@ export async function readFirstChildren(
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();
   const remaining = inByteOrder([...parents.keys()]);
-  let heldCount = 0;
+  let childCount = 0;
   const add = (child: Child) => {
     const id = idIn(child.state, parentField);
     const family = families.get(id) ?? new Map<string, Child>();
     families.set(id, family);
     if (child.orgId !== parents.get(id) || (family.size >= max && !family.has(child._id))) return;
-    if (!family.has(child._id)) heldCount += 1;
+    if (!family.has(child._id)) childCount += 1;
     family.set(child._id, child);
   };
   const readOf = (wanted: string[], limit: number) => {
@@ -37,7 +38,7 @@ export async function readFirstChildren(
     const filter = { [field]: { $in: wanted }, orgId: { $in: orgIds }, byCreated: { $gte: '' } };
     return read(filter, inOrder, limit);
   };
-  while (remaining.length > 0 && heldCount < childrenMax) {
+  while (remaining.length > 0 && childCount < childrenMax) {
     const wanted = remaining.slice(0, parentsPerRead);
     const limit = Math.min(childrenPerRead, wanted.length * max);
     const found = await readOf(wanted, limit);
@@ -47,8 +48,8 @@ export async function readFirstChildren(
       remaining.splice(0, wanted.length);
       continue;
     }
-    // The read ended within this family. A list that an edit has put in place of the parent's id names no family: then
-    // only the first one is completed.
+    // The read ended within the family of the last child. If an edit by hand has removed its parent's id, the family is
+    // unknown, and only the first family is completed.
     const index = Math.max(0, wanted.indexOf(idIn(last.state, parentField)));
     const lastId = wanted[index] ?? '';
     if ((families.get(lastId)?.size ?? 0) < max) {

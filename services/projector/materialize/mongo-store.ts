@@ -9,11 +9,11 @@ import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts'
 import { writeGuarded } from './mongo-write.ts';
 import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
 
-/** Ids of dependents read at a time, 768 bytes each at most. Limits the memory of a fan-out. */
+/** The most ids of dependents that one command reads, at most 768 bytes each. It limits the memory of a fan-out. */
 export const pageSize = 2_000;
 
 /** The projection of an envelope. */
-export const envelope = {
+export const envelopeProjection = {
   orgId: 1,
   version: 1,
   revision: 1,
@@ -24,14 +24,21 @@ export const envelope = {
   expiresAt: 1,
   dataRetentionDays: 1,
 } as const;
-const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
+const stateProjection = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
 
 /** The projection of an envelope, with the other fields that the engine writes for itself. */
-export const engineFields = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
-const current = (kind: Kind) => ({ ...engineFields, ...ofState(embeddedFields(kind)) });
-const entity = { orgId: 1, revision: 1, deletedAt: 1 } as const;
-const referenced = (kind: Kind) => ({ ...entity, ...ofState(referencedFields(kind)) });
-const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), byCreated: 1 });
+export const engineProjection = { ...envelopeProjection, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
+const currentProjection = (kind: Kind) => ({ ...engineProjection, ...stateProjection(embeddedFields(kind)) });
+const entityProjection = { orgId: 1, revision: 1, deletedAt: 1 } as const;
+const referencedProjection = (kind: Kind) => ({
+  ...entityProjection,
+  ...stateProjection(referencedFields(kind)),
+});
+const childProjection = (kind: Kind) => ({
+  ...entityProjection,
+  ...stateProjection(embeddedFields(kind)),
+  byCreated: 1,
+});
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
@@ -40,7 +47,7 @@ export function mongoStore(database: Db): Store {
   return {
     readCurrent: (kind, ids) =>
       withinLimit(async (limit) => {
-        await using cursor = byIds(collection(kind), ids, limit).project<Current>(current(kind));
+        await using cursor = byIds(collection(kind), ids, limit).project<Current>(currentProjection(kind));
         const { found, remaining } = await firstReply(cursor, ids);
         return { ...readEnvelopes(found), remaining };
       }),
@@ -84,31 +91,29 @@ export function mongoStore(database: Db): Store {
     readEnvelopes: (kind, ids) =>
       withinLimit(async (limit) => {
         const cursor = byIds(collection(kind), ids, limit);
-        const stored = await cursor.project<Current>({ ...envelope, 'state.id': 1 }).toArray();
+        const stored = await cursor.project<Current>({ ...envelopeProjection, 'state.id': 1 }).toArray();
         return readEnvelopes(stored).documents;
       }),
   };
 }
 
 async function readEntities(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, ReferencedEntity>>> {
-  const stage = (kind: Kind) => ({ $project: { ...referenced(kind), kind } });
+  const stage = (kind: Kind) => ({ $project: { ...referencedProjection(kind), kind } });
   const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
   const byKind = Map.groupBy(found, ({ kind }) => kind);
-  const readable = (some: ReferencedEntity[]) => some.flatMap((one) => readReferenced(one) ?? []);
-  return new Map(
-    [...byKind].map(([kind, some]) => [kind, new Map(readable(some).map((one) => [one._id, one]))]),
-  );
+  const byId = (entities: ReferencedEntity[]) =>
+    new Map(entities.flatMap((entity) => readReferenced(entity) ?? []).map((entity) => [entity._id, entity]));
+  return new Map([...byKind].map(([kind, entities]) => [kind, byId(entities)]));
 }
 
-/** One document of at most 8 MB for each kind: the driver would otherwise decode one for each entity. */
+/** Reads one document of at most 8 MB for each kind. Otherwise the driver would decode a document for each entity. */
 async function readRevisions(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, number>>> {
   // `$push` takes a single expression.
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
   const found = await readKinds<{ _id: Kind; revisions: [string, number][] }>(database, wanted, stage);
-  return new Map(
-    found.map((one) => [one._id, new Map(one.revisions.filter(([, revision]) => isRevision(revision)))]),
-  );
+  const readable = (ofKind: [string, number][]) => ofKind.filter(([, revision]) => isRevision(revision));
+  return new Map(found.map(({ _id: kind, revisions: ofKind }) => [kind, new Map(readable(ofKind))]));
 }
 
 type Wanted = Map<Kind, Set<string>>;
@@ -123,7 +128,7 @@ async function readKinds<T extends object>(database: Db, wanted: Wanted, stage: 
   const unions = others.map(({ kind, pipeline }) => ({
     $unionWith: { coll: resources[kind].collection, pipeline },
   }));
-  // In one reply if they fit; by default MongoDB's first reply has 101 documents.
+  // All documents in one reply, if they fit. By default the first reply of MongoDB has 101 documents.
   const batchSize = [...wanted.values()].reduce((sum, ids) => sum + ids.size, 1);
   return withinLimit((limit) =>
     collectionOf(database, first.kind)
@@ -141,17 +146,14 @@ async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids:
   return { found, remaining: isComplete ? [] : ids.filter((id) => !known.has(id)) };
 }
 
-/**
- * Whole documents by id, in no order, as far as one reply of the server goes; `remaining` are the ids still to be
- * read.
- */
+/** Reads whole documents by id, in no order, up to one reply of MongoDB. `remaining` are the ids still to be read. */
 export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
   withinLimit(async (limit) => {
     await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);
     return await firstReply(cursor, ids);
   });
 
-/** Documents by id, in one reply if they fit; by default MongoDB's first reply has 101. */
+/** Finds documents by id, in one reply if they fit. By default the first reply of MongoDB has 101 documents. */
 const byIds = (collection: Collection<StoredDocument>, ids: string[], limit: Abortable) =>
   collection.find({ _id: { $in: ids } }, { batchSize: ids.length + 1, ...limit });
 
@@ -164,14 +166,14 @@ const childrenOf =
     return withinLimit((signal) =>
       collection
         .find(filter as Filter<StoredDocument>, { ...options, ...signal })
-        .project<Child>(child(kind))
+        .project<Child>(childProjection(kind))
         .toArray(),
     );
   };
 
 /**
- * The name of the index that begins with a field. MongoDB chooses it without a hint, but the tests' stand-in might then
- * read a whole other index.
+ * The name of the index that begins with a field. MongoDB would choose this index without a hint. The stand-in of the
+ * tests may choose another one, and read all of it.
  */
 const indexOn = (kind: Kind, field: string): string => {
   const index = resources[kind].indexes.find(({ key }) => Object.keys(key)[0] === field);

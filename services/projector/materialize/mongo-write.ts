@@ -11,14 +11,13 @@ import type { StoredDocument, Write, Written } from './store.ts';
 import { failureOf, refusalIn } from './write-errors.ts';
 
 /**
- * One unordered bulk write, guarded as Invariant 2 in docs/internals/consistency.md says: an upsert, filtered by the
- * revision it was built on, violates the unique `_id` if the revision has moved on. Halving the bulk isolates a
- * document that MongoDB refuses.
+ * Makes one unordered bulk write. Each write is guarded by Invariant 2 in docs/internals/consistency.md: an upsert with
+ * the revision that was read as its filter violates the unique `_id` if another write has changed the revision.
  */
 export async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]) {
   const written: Written = { conflicted: new Map(), refused: new Map() };
-  // Two bulks over the same documents in opposite orders conflict with each other: 1.4 times MongoDB's processor time
-  // and 1.7 times the time, measured with 300 documents. The tests' stand-in may deadlock.
+  // Sorted by id, because two bulks over the same documents in opposite orders conflict with each other. With 300
+  // documents they took 1.7 times the time. The stand-in of the tests may deadlock.
   const ordered = writes.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
   await writeBulk(collection, ordered, written);
   return written;
@@ -29,45 +28,57 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
   let result: Pick<BulkWriteResult, 'upsertedIds'>;
   try {
     result = await bulkWrite(collection, writes.map(operation));
-  } catch (thrown) {
-    const error = causeOfBulk(thrown);
-    const isBulk = error instanceof MongoBulkWriteError;
-    // Without a majority no write counts as durable, whatever became of the others.
-    if (isBulk && error.result.getWriteConcernError()) throw error;
-    const placeOf = (write: Write | undefined) => ({
-      namespace: collection.namespace,
-      id: write?.document._id ?? '',
-    });
-    const failed = (isBulk ? [error.writeErrors].flat() : []).map(({ index, code, errmsg = '' }) => {
-      const place = placeOf(writes[index]);
-      return { id: place.id, failure: failureOf(place, Number(code), errmsg) };
-    });
-    if (failed.some(({ failure }) => failure === null)) throw error;
-    for (const { id, failure } of failed) {
-      if (failure?.is === 'refused') written.refused.set(id, failure.detail);
-      else written.conflicted.set(id, failure?.is === 'taken' ? failure.detail : null);
-    }
-    if (isBulk) await removeFragments(collection, writes, error.result, written);
-    if (failed.length > 0) return;
-    const [first, ...others] = writes;
-    const refusal = refusalIn(placeOf(first), error);
-    if (refusal === null) throw error;
-    if (first && others.length === 0) {
-      written.refused.set(first.document._id, refusal);
-      return;
-    }
-    // Documents of this bulk that were written conflict now, and a later round finds them right.
-    const half = Math.ceil(writes.length / 2);
-    await writeBulk(collection, writes.slice(0, half), written);
-    await writeBulk(collection, writes.slice(half), written);
+  } catch (error) {
+    await recordFailures(collection, writes, causeOfBulk(error), written);
     return;
   }
   await removeFragments(collection, writes, result, written);
 }
 
 /**
- * Removes the fragments that joins have inserted, and counts their writes as conflicts. A join writes no state, so if
- * an operator has dropped the generation with the document, the upsert inserts only the joined fields.
+ * Records which writes of a failed bulk did not apply. If MongoDB or the driver refuses the bulk without naming a
+ * document, halves it. Throws any error that is not about the documents.
+ */
+async function recordFailures(
+  collection: Collection<StoredDocument>,
+  writes: Write[],
+  error: unknown,
+  written: Written,
+) {
+  const isBulk = error instanceof MongoBulkWriteError;
+  // Without a majority no write of the bulk is durable, even one that MongoDB reports as applied.
+  if (isBulk && error.result.getWriteConcernError()) throw error;
+  const placeOf = (write: Write | undefined) => ({
+    namespace: collection.namespace,
+    id: write?.document._id ?? '',
+  });
+  const failed = (isBulk ? [error.writeErrors].flat() : []).map(({ index, code, errmsg = '' }) => {
+    const place = placeOf(writes[index]);
+    return { id: place.id, failure: failureOf(place, Number(code), errmsg) };
+  });
+  if (failed.some(({ failure }) => failure === null)) throw error;
+  for (const { id, failure } of failed) {
+    if (failure?.is === 'refused') written.refused.set(id, failure.detail);
+    else written.conflicted.set(id, failure?.is === 'taken' ? failure.detail : null);
+  }
+  if (isBulk) await removeFragments(collection, writes, error.result, written);
+  if (failed.length > 0) return;
+  const [first, ...others] = writes;
+  const refusal = refusalIn(placeOf(first), error);
+  if (refusal === null) throw error;
+  if (first && others.length === 0) {
+    written.refused.set(first.document._id, refusal);
+    return;
+  }
+  // The documents that this bulk has written conflict now. A later round finds that they are up to date.
+  const half = Math.ceil(writes.length / 2);
+  await writeBulk(collection, writes.slice(0, half), written);
+  await writeBulk(collection, writes.slice(half), written);
+}
+
+/**
+ * Removes the fragments that joins have inserted, and reports their writes as conflicts. A join writes no state. If an
+ * operator has dropped the generation, its upsert therefore inserts a document with only the joined fields.
  */
 async function removeFragments(
   collection: Collection<StoredDocument>,
@@ -75,7 +86,7 @@ async function removeFragments(
   { upsertedIds }: Pick<BulkWriteResult, 'upsertedIds'>,
   { conflicted }: Written,
 ) {
-  // Only the ids show the inserts: the driver counts the places of updates without the inserts of the same bulk.
+  // By id, because the driver numbers upserts without the inserts of the same bulk.
   const inserted = new Set<unknown>(Object.values(upsertedIds));
   const fragments = writes.filter(({ op, document }) => op === 'join' && inserted.has(document._id));
   if (fragments.length === 0) return;

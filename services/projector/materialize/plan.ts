@@ -31,7 +31,7 @@ export type RejectedChange<K extends Kind = Kind> = {
   error?: unknown;
 };
 
-/** The work of `reconcile`, as one round leaves it to the next. */
+/** The work of `reconcile`, which one round hands over to the next. */
 export type Work<K extends Kind> = {
   changes: Map<string, Change<K>[]>;
   /** Rejected: changes that break the rules, by entity. Each round evaluates the changes of its documents again. */
@@ -63,17 +63,18 @@ export function planRound<K extends Kind>(
     if (remaining.has(id)) continue;
     const current = stored.get(id);
     const broken = unreadable.get(id);
-    const given = changes.get(id);
-    if (!given) {
-      if (broken)
+    const entityChanges = changes.get(id);
+    if (!entityChanges) {
+      if (broken) {
         deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
-      else if (current?.state)
-        planned.push(
-          plannedWrite(deps, kind, { id, current, guard: current.revision }, current, [], undefined),
-        );
+      } else if (current?.state) {
+        const target = { id, current, guard: current.revision };
+        planned.push(plannedWrite(deps, kind, target, current, [], undefined));
+      }
       continue;
     }
-    const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
+    const accepted =
+      refused.size === 0 ? entityChanges : entityChanges.filter((change) => !refused.has(change));
     const guard = broken ? broken.guard : (current?.revision ?? null);
     const target = { id, current, guard };
     const { write, rejections } = planWrite(deps, kind, target, accepted, rules, work);
@@ -84,10 +85,10 @@ export function planRound<K extends Kind>(
   return planned;
 }
 
-/** A document to write, and the stored one; a document that cannot be read counts as absent. */
+/** A document to write, and the stored document, if it can be read. */
 type Target = Pick<PlannedWrite<Kind>, 'id' | 'current' | 'guard'>;
 
-/** Applies an entity's changes to its stored document. No write if the outcome is stored and every dependent has it. */
+/** Applies the changes of an entity to its stored document. Plans no write if the outcome is stored and propagated. */
 function planWrite<K extends Kind>(
   deps: PlanDeps,
   kind: K,
@@ -125,7 +126,7 @@ function plannedWrite<K extends Kind>(
     (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
   );
   const { orgId, state, deletedAt, position, tombstonePosition } = entity;
-  // Compares by identity: a redelivered record has an equal position, but does not raise the stored one.
+  // Compares by identity, because a redelivered record has an equal position, but does not raise the stored position.
   const raisesPosition = !last || last.position === position || last.position === tombstonePosition;
   let joining: PlannedWrite<K>['joining'] = null;
   if (state !== undefined && orgId !== null && !deletedAt) {
@@ -135,7 +136,7 @@ function plannedWrite<K extends Kind>(
   return { id, current, guard, entity, upsert, cause: upsert ?? last, raisesPosition, joining };
 }
 
-/** Whether a stored state has reached every dependent: Invariant 7. */
+/** Whether all dependents show the stored state: Invariant 7. */
 export const isPropagated = ({ isApplied }: PlanDeps, kind: Kind, current: Current): boolean =>
   !current.fanOutCursor &&
   (current.position === null || isApplied(kind, current.position)) &&

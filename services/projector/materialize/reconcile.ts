@@ -6,7 +6,7 @@ import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { Change } from '../events/change.ts';
 import { type Joining, readReferences, recheckReferences } from './join.ts';
 import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
-import { countLosses, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
+import { createLossCounter, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
 import { type PlannedWrite, prepareWrites } from './writes.ts';
 
@@ -24,7 +24,7 @@ export type Reconciled = {
   tombstonePosition: Position | undefined;
   /** Absent if the entity is deleted. */
   state?: StoredState;
-  /** The state that has reached every dependent; null if that is not known. */
+  /** The state that all dependents show; null if it is unknown. */
   before: { state?: StoredState } | null;
   resumeAt?: Current['fanOutCursor'];
 };
@@ -38,7 +38,7 @@ type Reconciliation<K extends Kind> = {
   repeated: Set<Change<K>>;
 };
 
-/** The documents of one bulk write, by its outcome. */
+/** The outcome of one bulk write. */
 type BulkOutcome<K extends Kind> = {
   /** The entities whose documents were written. */
   entities: Reconciled[];
@@ -50,13 +50,14 @@ type BulkOutcome<K extends Kind> = {
   outdated: string[];
 };
 
-/** Limits the memory of a round: a reference takes a few kilobytes at most. */
+/** Limits the memory of a round, because a reference takes up to a few kilobytes. */
 const referencesPerRoundMax = 10_000;
 
 /**
- * Applies changes to documents of one kind, and joins the stale ones again. A call without changes is a refresh. A
- * document goes into another round if its references change after the read, or if its write loses to another. The
- * invariants are in docs/internals/joins.md.
+ * Applies changes to documents of one kind, and joins the stale documents again. A call without changes is a refresh.
+ * Each round reads the documents, plans their writes, joins and writes them, and rechecks their references. A document
+ * goes into another round if a reference has changed, or if another write came first. The invariants are in
+ * docs/internals/joins.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
@@ -67,11 +68,14 @@ export async function reconcile<K extends Kind>(
 ): Promise<Reconciliation<K>> {
   const entities = new Map<string, Reconciled>();
   const work: Work<K> = {
-    ...{ changes, rejected: new Map(), refused: new Map() },
-    ...{ repeated: new Set(), outdated: new Set(stale) },
+    changes,
+    rejected: new Map(),
+    refused: new Map(),
+    repeated: new Set(),
+    outdated: new Set(stale),
   };
   const endRound = createRoundPauses(deps, kind);
-  const isNoRace = countLosses();
+  const isRepeatedLoss = createLossCounter();
   let todo = ids;
   while (todo.length > 0) {
     const read = await deps.store.readCurrent(kind, todo);
@@ -80,7 +84,7 @@ export async function reconcile<K extends Kind>(
     const refusedBefore = work.refused.size;
     let cause: RepeatCause = 'conflict';
     for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const written = await writeTogether(deps, kind, writes, isNoRace);
+      const written = await writeTogether(deps, kind, writes, isRepeatedLoss);
       for (const entity of written.entities) entities.set(entity.id, entity);
       for (const refusal of written.refused) work.refused.set(refusal.change, refusal);
       for (const id of written.outdated) work.outdated.add(id);
@@ -104,12 +108,12 @@ function referencesOf({ joining }: { joining: Joining | null }): number {
   return count;
 }
 
-/** Makes one bulk write. */
+/** Joins and writes documents by one bulk write, then rechecks their references. */
 async function writeTogether<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   planned: PlannedWrite<K>[],
-  isNoRace: (id: string, guard: Guard) => boolean,
+  isRepeatedLoss: (id: string, guard: Guard) => boolean,
 ): Promise<BulkOutcome<K>> {
   const { store } = deps;
   const joinings = planned.flatMap(({ joining }) => joining ?? []);
@@ -128,15 +132,15 @@ async function writeTogether<K extends Kind>(
   }
   const toRecheck: Joining[] = [];
   for (const { item, write } of prepared) {
-    const lost = conflicted.get(item.id);
-    const detail = lost && isNoRace(item.id, item.guard) ? lost : refused.get(item.id);
-    if (lost !== undefined && detail === undefined) written.unfinished.push(item.id);
-    else if (detail !== undefined && item.cause) {
-      // The record is dead-lettered, and the other records of the entity are tried without it.
-      const rejection: Rejection = { reason: 'refused_by_store', detail };
+    const conflict = conflicted.get(item.id);
+    const refusal = conflict && isRepeatedLoss(item.id, item.guard) ? conflict : refused.get(item.id);
+    if (conflict !== undefined && refusal === undefined) written.unfinished.push(item.id);
+    else if (refusal !== undefined && item.cause) {
+      // The record becomes a dead letter. Another round applies the other records of the entity.
+      const rejection: Rejection = { reason: 'refused_by_store', detail: refusal };
       written.refused.push({ change: item.cause, rejection });
       written.unfinished.push(item.id);
-    } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
+    } else if (refusal !== undefined) deps.onNotRefreshed(kind, item.id, refusal);
     else {
       written.entities.push(reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
@@ -169,12 +173,12 @@ function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>,
   return reconciled;
 }
 
-/** The state that has reached every dependent before the write; null if that is not known. */
+/** The state that all dependents showed before the write; null if it is unknown. */
 function propagatedBefore(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>): Reconciled['before'] {
   const { current, entity } = item;
-  // Positions do not order changes that arrive outside the order of the log.
+  // Positions show nothing about changes that do not come in the order of the log.
   if (!current || deps.outOfOrder) return null;
-  // Until a record named its organization, the entity counted as missing.
+  // Dependents did not show the entity before a record named its organization.
   if (current.orgId !== entity.orgId) return null;
   // A purged document no longer has the state that its dependents show.
   if (!current.state && !current.deletedAt) return null;

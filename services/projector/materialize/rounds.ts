@@ -19,16 +19,16 @@ export type Stall = {
 };
 
 export type RoundDeps = {
-  /** Aborted when the worker loses its partition, or the process stops. It ends a pause. */
+  /** Aborted when the worker loses its partition, or the process stops. An abort ends a pause. */
   signal?: AbortSignal;
-  /** Called after every ten rounds without progress, later on about twice a minute. It may throw to end the rounds. */
+  /** Called after every ten rounds without progress, later about twice a minute. It may throw to end the rounds. */
   onStalled?: (stall: Stall) => void;
   /** Waits between two rounds without progress; by default by the clock. */
   wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 };
 
 const idsInStallMax = 10;
-/** Most conflicts are settled within as many rounds, so that a pause would only delay them. */
+/** Most conflicts are over after three rounds, so an earlier pause would only delay them. */
 const roundsWithoutPause = 3;
 const roundsPerReport = 10;
 const firstPauseMs = 10;
@@ -39,7 +39,7 @@ const waitByClock = async (ms: number, signal: AbortSignal | undefined) => {
   signal?.throwIfAborted();
 };
 
-/** At random between half the pause and all of it, so that workers that contend do not meet again. */
+/** Draws the pause at random, between half of it and all of it: workers that contend then try at different times. */
 const pauseMs = (pauses: number): number =>
   Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
 
@@ -61,20 +61,20 @@ export function createRoundPauses({ signal, onStalled, wait = waitByClock }: Rou
 }
 
 /**
- * A write that loses this often under the same guard has not lost a race. A single loss does not suffice, because a
- * failover may roll the other write back, and the TTL index may remove its document.
+ * A write that conflicts this often under the same guard meets no other writer: its id is taken by another document. A
+ * single conflict does not prove that, because a failover or the TTL index may have removed the other write.
  */
 const lossesMax = 5;
 
 /**
- * Returns a function to call for each write that lost. It returns whether the document is still as the write expected
- * it.
+ * Returns a function to call for each write that conflicted. The function returns whether the write has conflicted
+ * `lossesMax` times in a row although the stored document did not change.
  */
-export function countLosses() {
+export function createLossCounter() {
   const losses = new Map<string, { guard: Guard; count: number }>();
   return (id: string, guard: Guard): boolean => {
-    const before = losses.get(id);
-    const count = before && isDeepStrictEqual(before.guard, guard) ? before.count + 1 : 1;
+    const earlier = losses.get(id);
+    const count = earlier && isDeepStrictEqual(earlier.guard, guard) ? earlier.count + 1 : 1;
     losses.set(id, { guard, count });
     return count >= lossesMax;
   };

@@ -61,10 +61,7 @@ export type ReadFamilies = {
   remaining: string[];
 };
 
-/**
- * The fields that `join` sets: all that do not come from the entity's state, and in an operator's repair the sort
- * keys, too.
- */
+/** The fields that a `join` sets: those that do not come from the entity's state, and in a repair the sort keys. */
 export type JoinedFields = Pick<
   StoredDocument,
   | '_id'
@@ -85,7 +82,7 @@ export type JoinedFields = Pick<
  */
 export type Guard = number | null | { unreadable: unknown };
 
-/** A document whose envelope cannot be read, because an operator edited it. It counts as absent. */
+/** A document whose envelope cannot be read, because an operator edited it. The engine treats it as absent. */
 export type Unreadable = { _id: string; field: string; guard: Guard };
 
 /** A guarded write: `put` writes the whole document; `join` leaves the state as it is. */
@@ -96,8 +93,8 @@ export type Write =
 /** The writes that did not apply, by the ids of their documents. */
 export type Written = {
   /**
-   * Null: the store only rolled the write back. A text: another document has this id. If the next round reads the same
-   * guard again, no other write came between, and the text is the reason of a refusal.
+   * Null: the store only rolled the write back. A text: another document has this id. If later rounds read the same
+   * guard again, no other writer is in the way, and the text becomes the reason of a refusal.
    */
   conflicted: Map<string, string | null>;
   /** The store refuses the document, with the reason. */
@@ -105,8 +102,8 @@ export type Written = {
 };
 
 /**
- * The store as the engine needs it. Every read sees every acknowledged write, which is durable; a read of several
- * replies is not a snapshot. After a failure nothing is known of the writes in progress.
+ * The port of the engine to its documents. Every acknowledged write is durable, and every later read sees it. A read of
+ * several replies is not a snapshot. After an error, the writes in progress may have been applied or not.
  */
 export type Store = {
   /** Reads documents by id, as far as bounded memory allows. */
@@ -132,6 +129,6 @@ export type Store = {
   ) => Promise<{ ids: string[]; next: string | null }>;
   /** Records the progress of a state's fan-out (null: complete), if the document still has that state. */
   saveFanOutCursor: (kind: Kind, of: FannedOut, cursor: FanOutCursor | null) => Promise<void>;
-  /** Readable envelopes by id, of tombstones too. Of the state they have the id alone. */
+  /** Readable envelopes by id, also of tombstones. Their state has only the id. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(StoredEnvelope & Pick<StoredDocument, 'state'>)[]>;
 };

@@ -19,7 +19,7 @@ const duplicateKey = 11_000;
 /** Another transaction was in the way (WriteConflict). MongoDB itself tries again first. */
 const writeConflict = 112;
 
-/** MongoDB's form, with a collation between if the index has one, and that of stores on PostgreSQL. */
+/** How MongoDB names the index, with a collation if the index has one, and how stores on PostgreSQL name it. */
 const indexForms = [/ index: (.+?)(?: collation: .*)? dup key: /, /: Index '(.+)'$/];
 
 /** The driver's bulk writes pass on the message of a duplicate key, but not its `keyPattern`. */
@@ -31,7 +31,7 @@ const indexIn = (message: string): string | null => {
   return null;
 };
 
-/** The failure that an error code stands for; null for every other error, which is not about the document. */
+/** The failure that an error code means; null for an error that is not about the document. */
 export function failureOf({ namespace }: WritePlace, code: number, message: string): WriteFailure | null {
   const failure = (is: WriteFailure['is'], why: string): WriteFailure => ({
     is,
@@ -53,9 +53,7 @@ export function failureOf({ namespace }: WritePlace, code: number, message: stri
     : failure('refused', 'a value is refused, or it is beyond a limit of MongoDB');
 }
 
-/**
- * The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors.
- */
+/** Why MongoDB, or the driver before it sends anything, refuses a document; null for an error of another kind. */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name: under jest, Node's own code throws another RangeError class.
   const isTooLong =

@@ -10,13 +10,13 @@ import type { Current, Guard, JoinedFields, StoredDocument, Write } from './stor
 export type WriteDeps = {
   now: () => Date;
   tombstoneDays: number;
-  /** Set if changes do not come in log order. Positions then say nothing about their fan-out: Invariant 8. */
+  /** Set if changes do not come in log order. Positions then show nothing about their fan-out: Invariant 8. */
   outOfOrder?: boolean;
   /** Returns the write to make in place of a planned one; null leaves the document as it is. */
   review?: (item: PlannedWrite<Kind>, write: Write) => Write | null;
 };
 
-/** An entity after its changes, and the stored document that this is built on. */
+/** An entity after its changes, and the stored document before them. */
 export type PlannedWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
@@ -40,8 +40,8 @@ type Prepared<K extends Kind> = {
 };
 
 /**
- * Joins documents. If the code throws for a document, only that document fails if its own change can be rejected, or if
- * a refresh can leave it unchanged. Otherwise the chunk fails, and the worker halves it.
+ * Joins documents. The code may throw for one of them. Then only that document fails, if its own change can be
+ * rejected, or if it is only refreshed. Otherwise this throws, and `isolate` halves the chunk.
  */
 export function prepareWrites<K extends Kind>(
   deps: WriteDeps,
@@ -50,7 +50,7 @@ export function prepareWrites<K extends Kind>(
   read: References,
 ): Prepared<K> {
   const outcome: Prepared<K> = { prepared: [], failed: [] };
-  for (const item of items)
+  for (const item of items) {
     try {
       const planned = writeOf(deps, kind, item, read);
       const write = deps.review ? deps.review(item, planned) : planned;
@@ -60,6 +60,7 @@ export function prepareWrites<K extends Kind>(
       if (!isCodeError(error) || !(item.upsert || isRefresh)) throw error;
       outcome.failed.push({ item, error });
     }
+  }
   return outcome;
 }
 
@@ -90,12 +91,12 @@ export function joinedFields(
   const fields: JoinedFields = { _id: item.id, revision, position, joined, refs };
   if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
   if (isPending) fields.pending = true;
-  // An orphan that is written again has waited for its owner since it first missed it.
+  // An orphan that is written again has waited for its owner since the first write without the owner.
   if (ownerMissing) fields.orphanedAt = item.current?.orphanedAt ?? now();
   return fields;
 }
 
-/** The document of a deleted entity, or of one whose state was purged. It has no state. */
+/** The document without a state, of a deleted entity or of a purged one. */
 function tombstoneOf(
   deps: WriteDeps,
   kind: Kind,
@@ -104,7 +105,8 @@ function tombstoneOf(
 ): StoredDocument {
   const { id, current, entity } = item;
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  // With a state: its owner was deleted, so it is deleted now. Without: it was purged before, and stays so.
+  // An entity with a state comes here because its owner is deleted, so it is deleted, too. Without a state it was
+  // purged before, and stays purged.
   const stateless = entity.state === undefined ? entity : toTombstone(entity, rules);
   const { orgId, version, position, tombstonePosition, deletedByEvent } = stateless;
   const { deletedAt, expiresAt, dataRetentionDays } = stateless;
@@ -115,15 +117,15 @@ function tombstoneOf(
   if (expiresAt) tombstone.expiresAt = expiresAt;
   if (dataRetentionDays) tombstone.dataRetentionDays = dataRetentionDays;
   // Invariant 8: to dependents, all deletions of an entity are one state.
-  const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
-  if (goesOn) tombstone.fanOutCursor = goesOn;
+  const unfinishedCursor = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
+  if (unfinishedCursor) tombstone.fanOutCursor = unfinishedCursor;
   else if (deletedAt) Object.assign(tombstone, fanOutStarted(deps, kind, item));
   return tombstone;
 }
 
 /**
- * A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. Without it,
- * the positions of the document show how far its fan-out has come.
+ * Returns a cursor before the first dependent, which marks the fan-out as incomplete until its end: Invariant 8. No
+ * cursor if the positions of the document already show that.
  */
 const fanOutStarted = (
   { outOfOrder }: WriteDeps,

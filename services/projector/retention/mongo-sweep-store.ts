@@ -8,7 +8,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import { eraseDeadLetters, type EraseDeps, type Erasure } from '../dead-letters/erase.ts';
 import { idIn, refOf } from '../materialize/edges.ts';
 import { guardOf, unreadableField } from '../materialize/envelope.ts';
-import { envelope } from '../materialize/mongo-store.ts';
+import { envelopeProjection } from '../materialize/mongo-store.ts';
 import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
@@ -128,7 +128,7 @@ function expiring(database: Db): SweptConversations {
             .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
             .sort({ _id: 1 });
       const found = await cursor
-        .project<Found>({ ...envelope, 'state.updatedAt': 1, byCreated: 1 })
+        .project<Found>({ ...envelopeProjection, 'state.updatedAt': 1, byCreated: 1 })
         .limit(pageSize)
         .toArray();
       return found.map((conversation) => ({
@@ -151,7 +151,7 @@ function expiringMessages(database: Db): SweptMessages {
       const byCreated = { $lt: keyAbove(upTo) };
       const found = await messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
-        .project<StoredEnvelope>(envelope)
+        .project<StoredEnvelope>(envelopeProjection)
         .limit(pageSize)
         .toArray();
       return found.map(sweepable);
@@ -166,7 +166,10 @@ function expiringMessages(database: Db): SweptMessages {
     readOrphans: async (upTo) => {
       const found = await messages
         .find({ orphanedAt: { $lte: upTo } })
-        .project<StoredEnvelope & Pick<StoredDocument, 'state'>>({ ...envelope, 'state.conversationId': 1 })
+        .project<StoredEnvelope & Pick<StoredDocument, 'state'>>({
+          ...envelopeProjection,
+          'state.conversationId': 1,
+        })
         .limit(pageSize)
         .toArray();
       return found.map((message) => ({
