@@ -4,20 +4,20 @@ import { counted, orMore } from '../../shared/runtime/counted.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { type NotCounted, optional } from './optional.ts';
 
-/** Pending conversations are counted up to this number, so that a count is short. */
+/** Pending conversations are counted up to this number, so that a count takes little time. */
 const countMax = 10_000;
 
 export type Counts = {
-  /** Estimates by collection, tombstones included; null if they were not counted. */
+  /** Estimates by collection, tombstones included; null if MongoDB did not count them. */
   documents: Record<string, number> | null;
-  /** Conversations without their channel; null if they were not counted. */
+  /** Conversations without their channel; null if MongoDB did not count them. */
   pending: { conversations: number | null };
   notCounted: NotCounted[];
 };
 
 /**
- * How many documents a generation has, and how many conversations are pending, up to `countMax`: an index lists them.
- * MongoDB scans no collection for it, so its work does not grow with the data.
+ * Counts the documents of a generation, and its pending conversations up to `countMax`. MongoDB reads its statistics
+ * and an index for this, and scans no collection, so its work does not grow with the data.
  */
 export async function readCounts(database: Db): Promise<Counts> {
   const notCounted: NotCounted[] = [];

@@ -13,9 +13,9 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from './deps.ts';
 
-/** The part that Kafka answers; null for each part that it did not answer in time. */
+/** The answers of Kafka; a field is null if Kafka did not answer it in time. */
 export type KafkaFacts = {
-  /** Why a part is missing. */
+  /** Why an answer is missing; null if Kafka has answered. */
   problem: string | null;
   /** The topics that do not exist. */
   missing: string[];
@@ -31,20 +31,20 @@ export type KafkaFacts = {
   members: Map<number, Member[]>;
 };
 
-/** The fix for an outage that does not name its own. */
-const ifDown = 'If the brokers are down, restore them: the projectors continue by themselves';
+/** The fix for an outage whose error names no fix. */
+const outageFix = 'If the brokers are down, restore them: the projectors continue by themselves';
 
-/** Gives the clients of Kafka to `work`, connected. */
+/** Connects the clients of Kafka, unless they are connected, and calls `work` with them. */
 export type UseKafka = (
   work: (clients: Pick<OperatorDeps, 'admin' | 'log'>) => Promise<void>,
 ) => Promise<void>;
 
-/** Reads the part that Kafka answers, about the generations that are not dropped. Never rejects for Kafka. */
+/** Reads the facts that Kafka knows. It never rejects because of Kafka: `problem` then has the reason. */
 export async function readKafka(
   deps: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
   useKafka: UseKafka,
-  living: Generation[],
-  withinMs: number,
+  generations: Generation[],
+  timeoutMs: number,
 ): Promise<KafkaFacts> {
   const facts: KafkaFacts = {
     problem: null,
@@ -58,9 +58,9 @@ export async function readKafka(
   };
   const fail = (error: unknown): void => {
     const isOutage = isTransient(error) && classify(error).fix === null;
-    facts.problem ??= isOutage ? `${errorMessage(error)}. ${ifDown}` : explained(error);
+    facts.problem ??= isOutage ? `${errorMessage(error)}. ${outageFix}` : explained(error);
   };
-  const memberships = await readMemberships(deps, living);
+  const memberships = await readMemberships(deps, generations);
   const reading = useKafka(async ({ admin, log }) => {
     const { missing, hidden } = await log.find(deps.topics);
     const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
@@ -83,24 +83,24 @@ export async function readKafka(
       }),
     ]);
   }).catch(fail);
-  const silence = new kafkajs.KafkaJSConnectionError(`no answer for ${withinMs / 1_000} s`);
-  await within(withinMs, reading, () => fail(silence));
-  // A copy: later answers belong to no reading.
+  const silence = new kafkajs.KafkaJSConnectionError(`no answer for ${timeoutMs / 1_000} s`);
+  await within(timeoutMs, reading, () => fail(silence));
+  // A copy, because answers after the time limit still change the original.
   return { ...facts, members: new Map(facts.members) };
 }
 
 /**
- * The membership of each generation's projectors. Their topics are the topics that the generation has followed: the
- * operator may have another TOPIC_PREFIX, of the next one.
+ * The membership by which the projectors of each generation recognize each other. It names the topics that the
+ * generation has followed, because the operator's `TOPIC_PREFIX` may already be that of the next generation.
  */
 async function readMemberships(
   { control, config, topics }: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
-  living: Generation[],
+  generations: Generation[],
 ): Promise<OwnMembership[]> {
   const controlId = await readControlId(control);
   const database = config.DATABASE_NAME;
   return Promise.all(
-    living.map(async ({ number: generation }) => ({
+    generations.map(async ({ number: generation }) => ({
       followed: { controlId, database, generation },
       topics: followedTopics(await readProgress(control, generation)) ?? topics,
     })),

@@ -5,8 +5,8 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 export type NotCounted = { part: string; reason: string };
 
 /**
- * Reads a part that a report can do without. Null if MongoDB answers with an error, which `notCounted`
- * then holds: an old version or a setting may refuse one command, and the rest is shown. Rejects if MongoDB is away.
+ * Reads a part that a report can do without. If MongoDB answers with an error, adds the part to `notCounted` and
+ * returns null: an old version or a setting may refuse one command, and the rest is shown. Rejects if MongoDB is away.
  */
 export async function optional<T>(
   notCounted: NotCounted[],

@@ -9,25 +9,26 @@ export type OwnRejects = { first: FirstReject | null; count: number };
 
 export type FirstReject = Rejection & { id: string };
 
-type Given = { active: number; number: number; completeTo: Date | null; now: Date };
+/** The numbers of two generations, and the watermark of the one that is not active. */
+type Compared = { active: number; number: number; completeTo: Date | null; now: Date };
 
 /**
- * Reads the dead letters of a generation that the active one does not have. One counts only if both are complete up to
- * its first rejection: the active generation may still reject the same record, or a deletion may still erase it. If no
- * projector follows the active generation, only this one has to be complete.
+ * Reads the dead letters of a generation that the active one does not have. A dead letter counts only once both
+ * generations are complete up to its first rejection: before that, the active one may still reject the same record, or
+ * a deletion may erase it. An active generation that no projector follows is not waited for.
  */
-export async function readOwnRejects(control: Db, given: Given): Promise<OwnRejects> {
-  const { active, number, completeTo, now } = given;
+export async function readOwnRejects(control: Db, compared: Compared): Promise<OwnRejects> {
+  const { active, number, completeTo, now } = compared;
   const own: OwnRejects = { first: null, count: 0 };
   if (number === active) return own;
-  const activeIsFollowed = await isFollowed(control, active, now);
-  const activeTo = activeIsFollowed ? await watermark(control, active) : completeTo;
-  const comparableUntilMs = Math.min(completeTo?.getTime() ?? 0, activeTo?.getTime() ?? 0);
+  const isActiveFollowed = await isFollowed(control, active, now);
+  const activeCompleteTo = isActiveFollowed ? await watermark(control, active) : completeTo;
+  const comparableToMs = Math.min(completeTo?.getTime() ?? 0, activeCompleteTo?.getTime() ?? 0);
   for await (const span of readSpans(control, { 'groups.generations': number }))
     for (const record of standing(span)) {
       const { generations, firstAt, reason, detail } = record;
       if (!generations.includes(number) || generations.includes(active)) continue;
-      if (firstAt.getTime() >= comparableUntilMs) continue;
+      if (firstAt.getTime() >= comparableToMs) continue;
       own.first ??= { id: recordId(record), reason, detail };
       own.count += 1;
     }

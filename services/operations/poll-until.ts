@@ -2,26 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { classify, isTransient } from '../../shared/kafka/errors.ts';
 import { retry } from '../../shared/store/retry.ts';
 
-/** A command that waits fails once MongoDB has refused a read for this long, in milliseconds. */
-const refusedMaxMs = 60_000;
+/** A command that waits ends with the error once a read has failed for this long, in milliseconds. */
+const failingMaxMs = 60_000;
 
-/** The pause before a refused read is repeated, in milliseconds, unless MongoDB is overloaded. */
-const refusedPauseMs = 1_000;
+/** The pause before a failed read is repeated, in milliseconds, unless MongoDB is overloaded. */
+const failedPauseMs = 1_000;
 
 /**
- * For a command that reads again and again: runs each read, and repeats it while MongoDB is away or refuses it, for a
- * minute at most. It never repeats the first read, whose refusal may be the operator's mistake.
+ * Creates the function that makes the reads of a command that waits. It repeats a read while MongoDB is away or refuses
+ * it, for a minute at most: an election or a restart must not end an hour of waiting. It does not repeat the first
+ * read, whose failure may be the operator's mistake.
  */
-export function createPatience(nowMs = () => performance.now()) {
+export function createPatientRead(nowMs = () => performance.now()) {
   let hasRead = false;
   return async <T>(read: () => Promise<T>): Promise<T> => {
-    const endMs = nowMs() + refusedMaxMs;
+    const endMs = nowMs() + failingMaxMs;
     const onFailed = (error: unknown) => {
       const { is, of } = classify(error);
       const mayPass = isTransient(error) || (is === 'refuses-us' && of === 'store');
       if (!hasRead || !mayPass || nowMs() > endMs) throw error;
     };
-    const value = await retry({ pauseMs: refusedPauseMs, onFailed }, read);
+    const value = await retry({ pauseMs: failedPauseMs, onFailed }, read);
     hasRead = true;
     return value;
   };
@@ -38,22 +39,22 @@ export async function pollUntil<T>(
   isDone: (value: T) => boolean,
   { everyMs, timeoutMs = Infinity, onPending }: Polling<T>,
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
-  const patiently = createPatience();
+  const deadlineMs = performance.now() + timeoutMs;
+  const patientRead = createPatientRead();
   for (;;) {
-    const value = await patiently(read);
+    const value = await patientRead(read);
     if (isDone(value)) return value;
-    const remainingMs = deadline - performance.now();
+    const remainingMs = deadlineMs - performance.now();
     if (remainingMs <= 0) return value;
     onPending?.(value);
     await sleep(Math.min(everyMs, remainingMs));
   }
 }
 
-/** While only its numbers change, a line is reported again after this time, in milliseconds. */
+/** A line whose numbers alone change is reported again after this time, in milliseconds. */
 const numbersEveryMs = 15_000;
 
-/** Reports a line once its words have changed, or its numbers have changed for some seconds. */
+/** Returns a function that reports a line if its words have changed, or its numbers, but these only each 15 seconds. */
 export function reportChanges(
   report: (line: string) => void,
   nowMs = () => performance.now(),

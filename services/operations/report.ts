@@ -14,7 +14,7 @@ import {
 import type { GenerationFacts } from './generation-facts.ts';
 import type { NotCounted } from './optional.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
-import { createPatience } from './poll-until.ts';
+import { createPatientRead } from './poll-until.ts';
 
 /** A generation with its findings. */
 export type GenerationReport = {
@@ -56,22 +56,23 @@ export type Report = {
   notCounted: NotCounted[];
 };
 
-const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts): GenerationReport => ({
-  number: own.generation.number,
-  state: own.generation.state,
-  condition: condition(all, own),
-  projectionVersion: own.generation.projectionVersion,
-  watermark: own.watermark,
-  lagSeconds: own.lagSeconds,
-  lag: own.lag,
-  afterLoad: own.recordsAfterLoad,
-  savedAt: own.savedAt,
-  findings: findingsOf(shown, own),
-  topics: own.topics,
-  partitions: own.partitions,
+/** `all` decides the condition; the report lists only the `shown` findings. */
+const reportGeneration = (all: Finding[], shown: Finding[], one: GenerationFacts): GenerationReport => ({
+  number: one.generation.number,
+  state: one.generation.state,
+  condition: condition(all, one),
+  projectionVersion: one.generation.projectionVersion,
+  watermark: one.watermark,
+  lagSeconds: one.lagSeconds,
+  lag: one.lag,
+  afterLoad: one.recordsAfterLoad,
+  savedAt: one.savedAt,
+  findings: findingsOf(shown, one),
+  topics: one.topics,
+  partitions: one.partitions,
 });
 
-/** The facts with their findings. */
+/** The facts and findings as `status --json` prints them. */
 export function report(facts: Facts, all = findings(facts)): Report {
   const shown = withoutConsequences(all);
   const { state, sentence } = verdict(facts, all);
@@ -95,11 +96,11 @@ const intervalMs = 2_000;
 
 /** Yields a report every two seconds. */
 export async function* watchReports(read: ReadFacts): AsyncGenerator<Report, never> {
-  const patiently = createPatience();
-  let before = await patiently(() => read(null));
+  const patientRead = createPatientRead();
+  let before = await patientRead(() => read(null));
   for (;;) {
     await sleep(intervalMs);
-    before = await patiently(() => read(before));
+    before = await patientRead(() => read(before));
     yield report(before);
   }
 }

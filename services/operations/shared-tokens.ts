@@ -4,13 +4,14 @@ import type { GenerationRegistry } from '../../shared/control/generations.ts';
 import { keyOfToken, readTokenKeys, type TokenKeys } from '../../shared/keys/token-keys.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 
-/** Tokens of several keys, and blocked tokens, that one reading examines. */
+/** One reading examines at most this many tokens that several keys have. */
 const tokensMax = 100;
+/** One reading examines at most this many blocked tokens. */
 const blocksMax = 1_000;
-/** MongoDB may search for this long, in milliseconds. It reads only the index on hashes. */
+/** The time limit of each query, in milliseconds. It reads only the index on hashes. */
 const timeoutMs = 500;
 
-/** The tokens of the active generation that are refused although an active key has them, by their keys. */
+/** The keys of each token that the API refuses although an active key of the active generation has it. */
 export async function readSharedTokens(
   control: Db,
   name: string,
@@ -20,7 +21,7 @@ export async function readSharedTokens(
   const database = generationDatabase(control.client, name, registry.generation);
   const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
   if (hashes.length === 0) return [];
-  const { tokens } = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
+  const tokens = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
   return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
 }
 

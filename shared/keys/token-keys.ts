@@ -39,9 +39,9 @@ export type TokenRefusal = 'unknown' | 'shared_token';
 export const sameTokenMax = 10;
 
 /**
- * The rule of the event contract: a token belongs to one key. A token that was revoked once stays revoked, and no
- * organization takes over another's token. If one organization has several active keys with it, the first by id has it.
- * A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
+ * The key that a token belongs to, or why the token is refused. A revoked token stays revoked, and no organization
+ * takes over the token of another one. If several active keys of one organization have the token, it belongs to the
+ * first by id. A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
  */
 export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | TokenRefusal {
   if (hasMore) return 'shared_token';
@@ -51,19 +51,16 @@ export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | 
   return isAlone && !isBlocked ? first : 'shared_token';
 }
 
-/** The tokens that were looked up, by hash. */
-type Tokens = { tokens: Map<string, TokenKeys> };
-
 /**
- * Reads who has the tokens of these hashes. It reads blocks even if no key was found: otherwise the response time would
- * reveal whether a key exists.
+ * Reads who has the tokens of these hashes, by hash. It reads blocks even if no key was found: otherwise the response
+ * time would reveal whether a key exists.
  */
 export async function readTokenKeys(
   control: Db,
   database: Db,
   hashes: string[],
   options: FindOptions = {},
-): Promise<Tokens> {
+): Promise<Map<string, TokenKeys>> {
   const keysOf = await readKeysByHash(database, hashes, options);
   const ids = [...keysOf.values()].flat().map(({ _id }) => _id);
   const blocks = await blockedKeys(control)
@@ -76,16 +73,14 @@ export async function readTokenKeys(
   };
   const tokenKeys = (hash: string): TokenKeys => {
     const stored = keysOf.get(hash) ?? [];
-    const keys = stored
-      .slice(0, sameTokenMax)
-      .flatMap((key) =>
-        key.orgId && !key.deletedAt
-          ? [{ id: key._id, orgId: key.orgId, state: stateOf(key), rateLimit: rateLimitOf(key) }]
-          : [],
-      );
+    const keys = stored.slice(0, sameTokenMax).flatMap((key) => {
+      const { _id: id, orgId } = key;
+      if (!orgId || key.deletedAt) return [];
+      return [{ id, orgId, state: stateOf(key), rateLimit: rateLimitOf(key) }];
+    });
     return { keys, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
   };
-  return { tokens: new Map(hashes.map((hash) => [hash, tokenKeys(hash)])) };
+  return new Map(hashes.map((hash) => [hash, tokenKeys(hash)]));
 }
 
 /** A document without an organization is damaged and does not count as a key. */
@@ -96,15 +91,16 @@ type StoredKey = {
   state: { tokenSha256: string; archivedAt?: Date | null; rateLimit?: unknown };
 };
 
-/** The own limit of a key. A value that an edit by hand has broken counts as no limit of its own. */
+/** The key's own rate limit; undefined also for a value that an edit by hand has broken. */
 function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
   const isLimit = typeof rateLimit === 'number' && Number.isInteger(rateLimit) && rateLimit > 0;
   return isLimit ? Math.min(rateLimit, rateLimitMax) : undefined;
 }
 
 /**
- * Reads the keys of each hash by one range of the index. A reply may hold `sameTokenMax` keys of each hash and one
- * more. If it is full, a hash has more keys than are examined; the hashes that the reply did not reach are read again.
+ * Reads the keys of some hashes in the order of the index. A reply has space for `sameTokenMax` keys of each hash, and
+ * one more. A full reply means that a hash has too many keys, and that the reply may not have reached the last hashes:
+ * they are read again.
  */
 async function readKeysByHash(
   database: Db,

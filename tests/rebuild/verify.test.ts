@@ -164,13 +164,13 @@ describe('documents of the served generation', () => {
     await collection('channel').updateMany({}, { $set: { 'joined.agent': {} } });
     const paced = verify(deps({ now, report }), { ...usual, isRepair: false, kind: 'channel', pace: 1 });
     await expect(paced).rejects.toThrow('generation 2 is served now, no longer 1');
-    expect(reported.at(-1)).toBe('to go on: cli verify channel --after chan_1');
+    expect(reported.at(-1)).toBe('to continue: cli verify channel --after chan_1');
     await serve(1);
     const gone = () => Promise.reject(new Error('MongoDB is gone'));
     const all = verify(deps({ now: gone, report }), { ...usual, isRepair: false });
     await expect(all).rejects.toThrow('MongoDB is gone');
     const rest = kinds.slice(kinds.indexOf('contact')).map((kind) => `cli verify ${kind}`);
-    expect(reported.at(-1)).toBe(`to go on: ${rest.join('; ')}`);
+    expect(reported.at(-1)).toBe(`to continue: ${rest.join('; ')}`);
     await repair('channel');
   });
 

@@ -88,8 +88,8 @@ export async function findCallers(
   hashes: string[],
   limits: ReadOptions,
 ): Promise<Map<string, Caller | TokenRefusal>> {
-  const found = await readTokenKeys(control, authDatabase, hashes, limits);
-  const callers = [...found.tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
+  const tokens = await readTokenKeys(control, authDatabase, hashes, limits);
+  const callers = [...tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
     const key = keyOfToken(token);
     if (typeof key === 'string') return [hash, key];
     return [hash, { keyId: key.id, orgId: key.orgId, rateLimit: key.rateLimit }];

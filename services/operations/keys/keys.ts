@@ -19,7 +19,7 @@ export type ListedKey = {
   /** The requests that it may make in one window; null for `RATE_LIMIT_REQUESTS` of the API. */
   rateLimit: number | null;
   archivedAt: string | null;
-  /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
+  /** The key is active, but the API refuses its token: another key has it, or a blocked key had it. */
   isTokenShared: boolean;
   /** Who blocked the key, when and why; null for an unblocked key. */
   blocked: { at: string; by: string; why: string } | null;
@@ -65,7 +65,7 @@ export async function listKeys(
     .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
 }
 
-/** Hashes that one request looks up. */
+/** Each query looks up at most this many hashes. */
 const hashesPerRead = 500;
 
 /** The hashes of tokens that the API refuses although an active key has them. */
@@ -74,7 +74,7 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
   const refused = new Set<string>();
   for (let start = 0; start < hashes.length; start += hashesPerRead) {
     const some = hashes.slice(start, start + hashesPerRead);
-    const { tokens } = await readTokenKeys(control, database, some);
+    const tokens = await readTokenKeys(control, database, some);
     for (const [hash, token] of tokens) if (keyOfToken(token) === 'shared_token') refused.add(hash);
   }
   return refused;

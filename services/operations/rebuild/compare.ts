@@ -1,7 +1,6 @@
 import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { pollUntil } from '../poll-until.ts';
 import {
   type Difference,
   type DifferenceClass,
@@ -10,6 +9,7 @@ import {
   isExpected,
   type Pair,
 } from './differences.ts';
+import { documentsIn, recheck, recheckMax as recheckMaxDefault } from './recheck.ts';
 
 /** Reads the documents of two generations. */
 export type PairSource = {
@@ -17,7 +17,8 @@ export type PairSource = {
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
   reread: (kind: Kind, ids: string[]) => Promise<Pair[]>;
   /**
-   * The documents as the API presents them, if that depends on other documents; null if the API does not serve them.
+   * Completes pairs whose presentation depends on other documents: a ticket's further conversations, and whether a
+   * message is served. Only pairs that differ as stored need this. A document that the API does not serve is null.
    */
   asPresented: (kind: Kind, pairs: Pair[], now: Date) => Promise<Pair[]>;
   /** The watermarks of both sides; a partition where only an open transaction holds it does not count. */
@@ -27,45 +28,43 @@ export type PairSource = {
 export type ComparisonResult = {
   /** Documents that were compared, without tombstone documents. */
   compared: number;
-  /** Documents with a difference that remained and is not expected. */
+  /** Documents with an unexpected difference that remained after the rechecks. */
   differing: number;
-  /** Differences that remained and are not expected, by class. */
+  /** The unexpected differences that remained, by class. */
   counts: Partial<Record<DifferenceClass, number>>;
-  /** The number of differences that remained and are not expected. */
+  /** The number of unexpected differences that remained. */
   differences: number;
   /** The number of differences that the operator expects. */
   expected: number;
-  /** The first of the differences that remained and are not expected. */
+  /** The first of the unexpected differences that remained. */
   samples: Difference[];
-  /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
+  /** More than `recheckMax` documents differed. Further ones were compared once, and count as one difference each. */
   isCutShort: boolean;
 };
 
 export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   expectations: Expectation[];
-  /**
-   * The number of differing documents to compare again, at most: the comparison holds a difference of each in memory.
-   */
+  /** The number of differing documents to compare again, at most. */
   recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
 };
 
-const defaultRecheckMax = 20_000;
+/** Documents that a recheck reads at once. */
 const rereadAtOnce = 200;
 const samplesMax = 20;
-/** A document that differs is compared again. After this many times it counts as different. */
-const rounds = 3;
-/** If a watermark stands still for this long, no projector follows the generation; in milliseconds. */
-const stallMs = 15_000;
 
-/** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
+/**
+ * Compares every document, and counts the differences that are not only due to lag: Invariant 18 in
+ * docs/internals/generations.md.
+ */
 export async function compareDocuments(
   source: PairSource,
   options: CompareOptions,
 ): Promise<ComparisonResult> {
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
-  const remaining = await recheckAll(source, candidates, options);
+  const deps = { ...options, watermarks: source.watermarks };
+  const remaining = await recheck(deps, candidates, (kind, ids, at) => reread(source, kind, ids, at));
   const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
@@ -80,10 +79,13 @@ export async function compareDocuments(
   };
 }
 
-/** A document whose differences are all expected is not a candidate, because a projection may change every document. */
+/**
+ * Compares every document once. The candidates for a recheck are documents with an unexpected difference: an expected
+ * one may concern every document.
+ */
 async function scanAll(
   source: PairSource,
-  { expectations, now, report, recheckMax = defaultRecheckMax }: CompareOptions,
+  { expectations, now, report, recheckMax = recheckMaxDefault }: CompareOptions,
 ) {
   const candidates: Difference[] = [];
   const sum = { compared: 0, expected: 0, overflow: 0 };
@@ -105,26 +107,6 @@ async function scanAll(
   return { ...sum, candidates };
 }
 
-/** Compares documents until no difference can be due to lag. Returns the differences that remain. */
-async function recheckAll(
-  source: PairSource,
-  candidates: Difference[],
-  { now, report, nowMs = () => performance.now() }: CompareOptions,
-): Promise<Difference[]> {
-  let remaining = candidates;
-  for (let round = 1; round <= rounds && remaining.length > 0; round += 1) {
-    const differing = counted(documentsIn(remaining), 'document');
-    report(`differences in ${differing}; comparing again once both sides have caught up`);
-    const at = await now();
-    if (!(await watermarksPassed(source.watermarks, at, { report, nowMs }))) round = rounds;
-    const before = Map.groupBy(remaining, (one) => one.kind);
-    remaining = [];
-    for (const [kind, some] of before)
-      remaining = remaining.concat(await reread(source, kind, [...new Set(some.map(({ id }) => id))], at));
-  }
-  return remaining;
-}
-
 /** The differences of each pair that differs as presented. Only pairs that differ as stored cost further reads. */
 export async function differences(source: PairSource, kind: Kind, pairs: Pair[], now: Date) {
   const compare = (pair: Pair) => differencesOf(kind, pair, now);
@@ -132,13 +114,6 @@ export async function differences(source: PairSource, kind: Kind, pairs: Pair[],
   const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
   return presented.map(compare).filter((found) => found.length > 0);
 }
-
-/** How many documents differ: one may have several differences. */
-const documentsIn = (some: Difference[]): number =>
-  [...Map.groupBy(some, ({ kind }) => kind).values()].reduce(
-    (sum, ofKind) => sum + new Set(ofKind.map(({ id }) => id)).size,
-    0,
-  );
 
 async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Difference[]> {
   const found: Difference[][] = [];
@@ -149,45 +124,11 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
   return found.flat();
 }
 
-/**
- * Waits until every watermark has passed an instant, or the others stand still, which it reports. Resolves to whether
- * all have passed it.
- */
-export async function watermarksPassed(
-  watermarks: PairSource['watermarks'],
-  instant: Date,
-  {
-    report,
-    nowMs = () => performance.now(),
-  }: Pick<CompareOptions, 'report'> & { nowMs?: (() => number) | undefined },
-): Promise<boolean> {
-  let before = '';
-  let movedAtMs = nowMs();
-  const lagging = async () => {
-    const present = (await watermarks())
-      .filter((completeTo) => completeTo <= instant)
-      .map(Number)
-      .join();
-    if (present !== before) movedAtMs = nowMs();
-    before = present;
-    return present;
-  };
-  const isDone = (present: string) => present === '' || nowMs() - movedAtMs > stallMs;
-  const hasPassed = (await pollUntil(lagging, isDone, { everyMs: 500 })) === '';
-  if (!hasPassed)
-    report(
-      `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
-    );
-  return hasPassed;
-}
-
 /** The result in one line. It counts documents and differences, because one document may have several. */
 export function resultText(result: ComparisonResult): string {
   const { compared, differing, differences, expected, isCutShort } = result;
   const intended = counted(expected, 'intended difference');
   if (differences === 0) return `${compared} compared: 0 unintended, ${intended}`;
-  return (
-    `${compared} compared: ${differing} differ, with ${differences}${isCutShort ? ' or more' : ''} unintended, ` +
-    intended
-  );
+  const unintended = `${differences}${isCutShort ? ' or more' : ''} unintended`;
+  return `${compared} compared: ${differing} differ, with ${unintended}, ${intended}`;
 }

@@ -8,12 +8,12 @@ import {
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { type Kind, kinds } from '../../../shared/documents/resources.ts';
-import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { watermarksPassed } from '../rebuild/compare.ts';
 import { appliedTo } from '../rebuild/pair-sources.ts';
+import { recheck, recheckMax } from '../rebuild/recheck.ts';
 import { recordNote } from '../rebuild/transitions.ts';
 import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
@@ -27,13 +27,13 @@ export type VerifyOptions = {
   kind?: Kind | undefined;
   /** The documents to verify; all of the kind if empty. */
   ids?: string[] | undefined;
-  /** Goes on after this document of the kind. */
+  /** Continues after this document of the kind, as an earlier run has printed. */
   after?: string | undefined;
   /** Writes the documents that differ. */
   isRepair: boolean;
-  /** At most this many documents a second; as fast as it goes if absent. */
+  /** At most this many documents a second; without a limit if absent. */
   pace?: number | undefined;
-  /** How long projectors that join documents in another way may take to end before a repair. */
+  /** Before a repair: how long projectors that join documents in another way may take to end. */
   timeoutSeconds: number;
   why: string;
 };
@@ -53,15 +53,11 @@ type Run = {
   generation: number;
   database: Db;
   result: VerifyResult;
-  /** Documents that differed, and were not written. A lag of the projectors may be the reason. */
+  /** Documents that differed, and were not written. A lag of the projectors may be the cause, so a recheck follows. */
   wrong: Wrong[];
 };
 
 const reportEveryMs = 2_000;
-/** The number of differing documents to compare again, at most, since memory holds them. */
-const recheckMax = 20_000;
-/** A document that differs is compared again. After this many times it counts as different. */
-const rounds = 3;
 
 /**
  * Joins documents of the served generation again, and compares them with the stored ones. A repair writes the documents
@@ -83,7 +79,7 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
 
 const kindsOf = ({ kind }: VerifyOptions): readonly Kind[] => (kind ? [kind] : kinds);
 
-/** Writes the repair to the history, also one that fails. */
+/** Repairs, and writes the repair to the history, also one that fails. */
 async function repairAndRecord(run: Run, { number }: Generation): Promise<void> {
   const { deps, options, result } = run;
   const { control, by, now } = deps;
@@ -98,7 +94,7 @@ async function repairAndRecord(run: Run, { number }: Generation): Promise<void> 
   else await note(` of every ${options.kind ?? ''} document`.replaceAll('  ', ' '));
   try {
     await verifyChosen(run);
-    // A projector with other code may have started after the last look, and may already have saved its progress.
+    // A projector with other code may have started since the last batch, and may already have saved its progress.
     await requireSameJoins(deps, number, 0);
   } catch (error) {
     if (result.repaired > 0)
@@ -113,7 +109,7 @@ async function verifyChosen(run: Run): Promise<void> {
   const ids = [...new Set(options.ids)];
   if (options.kind && ids.length > 0) await verifyIds(run, options.kind, ids);
   else for (const kind of kindsOf(options)) await verifyKind(run, kind);
-  await compareAgain(run);
+  await recheckWrong(run);
   for (const one of run.wrong) addWrong(result, one);
 }
 
@@ -141,7 +137,7 @@ async function verifyKind(run: Run, kind: Kind): Promise<void> {
   );
   let after = options.after ?? '';
   try {
-    // Documents that come later are joined by the projectors of this release.
+    // Documents with later ids that are inserted during the run were joined by the projectors of this release.
     const last = await lastId(database, kind);
     for (;;) {
       const ids = await pageOfIds(database, kind, { after, last }, batchSizeAt(options.pace));
@@ -163,11 +159,13 @@ async function verifyKind(run: Run, kind: Kind): Promise<void> {
 function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
   const verb = `${deps.cli} verify`;
   const repair = options.isRepair ? ' --repair' : '';
-  const rest = options.kind ? [] : kinds.slice(kinds.indexOf(kind) + 1);
   const from = after === '' ? '' : ` --after ${after}`;
-  deps.report(
-    `to go on: ${[`${verb} ${kind}${repair}${from}`, ...rest.map((one) => `${verb} ${one}${repair}`)].join('; ')}`,
-  );
+  const laterKinds = options.kind ? [] : kinds.slice(kinds.indexOf(kind) + 1);
+  const commands = [
+    `${verb} ${kind}${repair}${from}`,
+    ...laterKinds.map((later) => `${verb} ${later}${repair}`),
+  ];
+  deps.report(`to continue: ${commands.join('; ')}`);
 }
 
 /** Verifies some documents, and returns the ids without a document. */
@@ -175,7 +173,8 @@ async function verifyBatch(run: Run, kind: Kind, ids: string[]): Promise<string[
   const { deps, options, database, result } = run;
   await requireServed(run);
   const engine = engineOf(database, await deps.now());
-  const onStalled = () => deps.report(`${kind}: other writes come first again and again`);
+  const onStalled = () =>
+    deps.report(`${kind}: other clients keep writing some documents first; the run repeats its comparison`);
   const { isRepair } = options;
   const { differing, left, absent } = await verifyDocuments({ ...engine, onStalled }, kind, ids, {
     isRepair,
@@ -191,24 +190,15 @@ async function verifyBatch(run: Run, kind: Kind, ids: string[]): Promise<string[
 }
 
 /** Compares the documents that differ again, once their projectors have caught up. */
-async function compareAgain(run: Run): Promise<void> {
+async function recheckWrong(run: Run): Promise<void> {
   const { deps, generation } = run;
-  for (let round = 1; round <= rounds && run.wrong.length > 0; round += 1) {
-    deps.report(
-      `differences in ${counted(run.wrong.length, 'document')}; comparing again once the projectors have caught up`,
-    );
-    const at = await deps.now();
-    const watermarks = async () => [await appliedTo(deps.control, generation)];
-    const hasPassed = await watermarksPassed(watermarks, at, deps);
-    const before = Map.groupBy(run.wrong, (one) => one.kind);
+  const watermarks = async () => [await appliedTo(deps.control, generation)];
+  run.wrong = await recheck({ ...deps, watermarks }, run.wrong, async (kind, ids) => {
     run.wrong = [];
-    for (const [kind, some] of before) {
-      const ids = some.map(({ id }) => id);
-      for (let start = 0; start < ids.length; start += batchSizeAt())
-        await verifyBatch(run, kind, ids.slice(start, start + batchSizeAt()));
-    }
-    if (!hasPassed) return;
-  }
+    for (let start = 0; start < ids.length; start += batchSizeAt())
+      await verifyBatch(run, kind, ids.slice(start, start + batchSizeAt()));
+    return run.wrong;
+  });
 }
 
 /**
