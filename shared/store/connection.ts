@@ -10,7 +10,7 @@ import {
 import type { Document } from '../documents/entity.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
-import { patchConnections, patchCursors, patchTexts } from './driver-patch.ts';
+import { patchConnections, patchTexts } from './driver-patch.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
@@ -55,7 +55,6 @@ export function createMongo(
 ): MongoClient {
   patchConnections();
   patchTexts();
-  patchCursors();
   const given = givenOptions(url);
   const size = Number(given.get('maxpoolsize') ?? poolSize);
   const defaults = {

@@ -8,24 +8,8 @@ type Connection = EventEmitter & {
   writeCommand: (command: unknown, options: unknown) => Promise<void>;
 };
 
-/** `raw` asks for the bytes of documents; `index` is the place of a document in the bytes. */
-type DeserializeOptions = BSON.DeserializeOptions & { raw?: boolean };
-
-/** A reply with documents: the bytes, and for each document the type and, fourth, the place of its element. */
-type CursorResponse = {
-  batch: { bson: Uint8Array; elements: number[][] };
-  iterated: number;
-  encryptedResponse?: unknown;
-  /** The options for its documents, which the patch makes once for a reply. */
-  documentOptions?: DeserializeOptions;
-  shift: (options?: DeserializeOptions) => object | null;
-};
-
 const require = createRequire(import.meta.url);
 const { Connection } = require('mongodb/lib/cmap/connection') as { Connection: { prototype: Connection } };
-const { CursorResponse } = require('mongodb/lib/cmap/wire_protocol/responses') as {
-  CursorResponse: { prototype: CursorResponse };
-};
 
 /**
  * Corrects the driver (7.9): if the socket takes a command only in part, the driver waits for the socket's `drain` or
@@ -44,28 +28,6 @@ export function patchConnections(): void {
     } finally {
       this.off('close', onClose);
     }
-  };
-}
-
-/** The type of a nested document in BSON. */
-const objectType = 3;
-
-/**
- * Lets the driver read the documents of a reply from their place in its bytes. As published (7.9), it first makes an
- * object for each, with a list of its fields and two dictionaries, and then a copy of all options.
- */
-export function patchCursors(): void {
-  const { shift } = CursorResponse.prototype;
-  if (shift.name === 'readInPlace') return;
-  CursorResponse.prototype.shift = function readInPlace(this: CursorResponse, options = {}) {
-    const { bson, elements } = this.batch;
-    const element = elements[this.iterated];
-    if (element?.[0] !== objectType || options.raw || this.encryptedResponse)
-      return shift.call(this, options);
-    this.iterated += 1;
-    this.documentOptions ??= { ...options, allowObjectSmallerThanBufferSize: true };
-    this.documentOptions.index = element[3] ?? 0;
-    return BSON.deserialize(bson, this.documentOptions);
   };
 }
 

@@ -2,7 +2,6 @@ import type { Abortable, Collection, Db, Filter, FindCursor } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
-import { patchSerialize } from '../../../shared/store/write-bson.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
 import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
 import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
@@ -42,7 +41,6 @@ const childProjection = (kind: Kind) => ({
 
 /** The engine's store in one generation's database. */
 export function mongoStore(database: Db): Store {
-  patchSerialize();
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: (kind, ids) =>
