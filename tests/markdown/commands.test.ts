@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { helpVerbs } from '../support/help-verbs.ts';
 import { documentedCommands } from './documented-commands.ts';
 import { notRun, steps } from './plan.ts';
@@ -18,6 +19,16 @@ test('every verb of the CLI is shown on a page, as a command', async () => {
   const commands = (await documentedCommands()).map(({ command }) => `${command} `);
   const isShown = (verb: string[]) => commands.some((one) => one.includes(`support-cli ${verb.join(' ')} `));
   expect(helpVerbs().filter((verb) => !isShown(verb) && !isGroup(verb))).toEqual([]);
+});
+
+test('the table of rights has every verb of the CLI, once', async () => {
+  const page = await readFile('docs/deploy.md', 'utf8');
+  const firstCells = [...page.matchAll(/^\| (`[^|]+`) +\|/gm)].map(([, cell = '']) => cell);
+  const verbs = firstCells.flatMap((cell) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, verb]) => String(verb)),
+  );
+  const all = helpVerbs().filter((verb) => !isGroup(verb));
+  expect(verbs.toSorted()).toEqual(all.map((verb) => verb.join(' ')).toSorted());
 });
 
 const isGroup = ([name = '', ...verb]: string[]) => verb.length === 0 && helpVerbs([name]).length > 0;
