@@ -43,17 +43,17 @@ its knowledge base.
 ## Conventions
 
 - Use HTTPS. Requests over plain HTTP return 403 \`https_required\`; they are never redirected.
-- Bodies are JSON in UTF-8. Field names are in camelCase. A field without a value is null; it is omitted only if its
-  description says so.
+- Bodies are JSON in UTF-8. Field names are in camelCase. A field without a value is null. The description of a field
+  that can be absent instead says so.
 - Times are ISO 8601 in UTC with a trailing \`Z\`: in milliseconds for channels and Q&As, in seconds everywhere else.
 - Ids are opaque strings of at most ${idLengthMax} characters. Most have a prefix, such as \`ti_\`.
 - Endpoints below \`/v1\` reject unknown query parameters and invalid values with 422 \`invalid_query_parameter\`;
   \`error.param\` names the parameter. \`/health\` and \`/openapi.json\` ignore query parameters.
 - Every endpoint supports \`GET\`, \`HEAD\` (the same headers without the body) and \`OPTIONS\` (204 with \`Allow\`). Any
   other method returns 405. A path that is not in this document returns 404 \`route_not_found\`.
-- Fields, and values of fields, may be added at any time: ignore those that you do not know. The guide at
+- A release may add fields, and values of fields: ignore those that you do not know. The guide at
   \`/docs/guides/versioning\` lists the changes that may come without notice, and those that do not.
-- Responses have an \`ETag\`. Send it back as \`If-None-Match\`, and an unchanged response is not transferred again.
+- Responses have an \`ETag\`. If you send it as \`If-None-Match\`, an unchanged response is 304 without a body.
 
 ## Authentication
 
@@ -63,39 +63,39 @@ archived key stops working at most 5 seconds after \`Data-As-Of\` has passed the
 
 ## Pages
 
-To read a list, repeat the request with \`startingAfter\` set to the \`nextCursor\` of the previous page, until \`hasMore\`
-is false; the header \`Link\` has the URL of that request. An item that does not change meanwhile appears exactly once. A cursor is valid for one list with one sort and
-one set of filters.
+To read a list, repeat the request with the \`nextCursor\` of the previous page as \`startingAfter\`, until \`hasMore\` is
+false. The header \`Link\` has the URL of the next request. An item that does not change meanwhile appears exactly once. A
+cursor is valid for one list, with one sort and one set of filters.
 
 ## Freshness
 
-A response contains every change that was made up to its \`Data-As-Of\`. The guide at \`/docs/guides/exports\` shows how to
+A response contains every change up to the time in its header \`Data-As-Of\`. The guide at \`/docs/guides/exports\` shows how to
 keep a complete copy of the data by fetching only changes.
 
 ## Errors
 
-The HTTP status is the source of truth. The body of an error is always \`{"error": {…}}\`; branch on \`error.code\`. Every
-response has a \`Request-Id\`, which an error repeats as \`error.requestId\`. 503 means that the API cannot read the data at the
-moment, or that a read took longer than ${readTimeoutMs / 1_000} seconds: try again after the number of seconds in
-\`Retry-After\`.
+The HTTP status shows whether a request failed. The body of an error is always \`{"error": {…}}\`: branch on
+\`error.code\`. Every response has a \`Request-Id\`, which an error repeats as \`error.requestId\`. A 503 means that the API
+cannot read the data now, or that a read took longer than ${readTimeoutMs / 1_000} seconds: wait for the number of seconds in
+\`Retry-After\`, and try again.
 
 ## Rate limit
 
 ${rateLimit(limit)}
 
 A key may also have at most ${inProgressMax} requests in progress at once, and its organization twice as many; fewer while the
-service is busy. A request is in progress until you have read its response. Further requests return 429
-\`too_many_requests\`, too, with \`Retry-After: 1\`. They do not count against the window.
+service is busy. A request is in progress until you have read its response. Further requests also return 429
+\`too_many_requests\`, with \`Retry-After: 1\`, and do not count against the window.
 `;
 
 const rateLimit = ({ requests, windowSeconds }: RateLimit): string =>
   requests === 0
     ? `Requests are not limited, unless the key has a limit of its own: then the headers \`RateLimit-…\` show it, and
 further requests return 429 \`too_many_requests\`.`
-    : `A key may make ${requests} requests in any ${windowSeconds} seconds, or as many as its own limit says. Further requests
-return 429 \`too_many_requests\`, and \`Retry-After\` says how many seconds to wait. The headers \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the limit and the current usage of the key, \`RateLimit-Policy\` the limit and its
-window in seconds. A 304 counts like any other response.`;
+    : `A key may make ${requests} requests in any ${windowSeconds} seconds, or as many as its own limit allows. Further requests
+return 429 \`too_many_requests\`: wait for the number of seconds in \`Retry-After\`. The headers \`RateLimit-Limit\`,
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the limit and the use of the key. \`RateLimit-Policy\` has the limit and
+its window in seconds. A 304 counts like any other response.`;
 
 export const tags: Tag[] = [
   {

@@ -156,7 +156,7 @@ export const listMessages = ({ now }: Clock) =>
     tag: 'Conversations',
     summary: 'List the messages of a conversation',
     description:
-      'Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.',
+      'Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived.',
     params: idParameter('conv_', question.conversationId),
     query: z.object(pageParameters),
     response: messageListSchema,

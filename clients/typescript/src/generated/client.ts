@@ -64,27 +64,27 @@ export interface ListQasParams extends Query<'/v1/knowledge/qa'> {}
 /** The endpoints of the API. */
 export interface Client {
   tickets: {
-    /** List tickets. Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the threads of each ticket. */
+    /** List tickets. Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of each ticket. */
     list: (params?: ListTicketsParams, options?: RequestOptions) => ListRequest<TicketItem>;
-    /** Retrieve a ticket. Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately. */
+    /** Retrieve a ticket. Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation. */
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Ticket>>;
   };
   conversations: {
     /** Retrieve a conversation. Returns the conversation with all its messages, oldest first, however long the thread is. An archived conversation returns 404. */
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Conversation>>;
     messages: {
-      /** List the messages of a conversation. Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed. */
+      /** List the messages of a conversation. Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived. */
       list: (id: string, params?: ListMessagesParams, options?: RequestOptions) => ListRequest<Message>;
     };
   };
   channels: {
-    /** List channels. Returns the channels of the organization except archived channels, oldest first. */
+    /** List channels. Returns the channels of the organization, oldest first, without archived channels. */
     list: (params?: ListChannelsParams, options?: RequestOptions) => ListRequest<ChannelItem>;
-    /** Retrieve a channel. Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved. */
+    /** Retrieve a channel. Returns the channel with its settings and the configuration of its type, also if the channel is archived. */
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Channel>>;
   };
   qas: {
-    /** List the Q&As of the knowledge base. Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export. */
+    /** List the Q&As of the knowledge base. Returns the Q&As of the organization, oldest first. All pages together are a complete export. */
     list: (params?: ListQasParams, options?: RequestOptions) => ListRequest<Qa>;
   };
 }

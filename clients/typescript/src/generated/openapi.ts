@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * List channels
-         * @description Returns the channels of the organization except archived channels, oldest first.
+         * @description Returns the channels of the organization, oldest first, without archived channels.
          */
         get: operations["listChannels"];
         put?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * Retrieve a channel
-         * @description Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.
+         * @description Returns the channel with its settings and the configuration of its type, also if the channel is archived.
          */
         get: operations["retrieveChannel"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * List the messages of a conversation
-         * @description Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.
+         * @description Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived.
          */
         get: operations["listMessages"];
         put?: never;
@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * List the Q&As of the knowledge base
-         * @description Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.
+         * @description Returns the Q&As of the organization, oldest first. All pages together are a complete export.
          */
         get: operations["listQas"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * List tickets
-         * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the threads of each ticket.
+         * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of each ticket.
          */
         get: operations["listTickets"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Retrieve a ticket
-         * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.
+         * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation.
          */
         get: operations["retrieveTicket"];
         put?: never;
@@ -365,12 +365,12 @@ export interface components {
             allowedDomains: string[];
             /** @description The audience rules, which decide the knowledge that is available to a visitor. */
             audience: {
-                /** @description The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that is not tied to an audience. Later releases may add values. */
+                /** @description The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that is not restricted to an audience. Later releases may add values. */
                 fallback: "open" | "strict" | (string & {});
                 /** @description The number of audience rules. */
                 ruleCount: number;
             };
-            /** @description True if the widget chats only with visitors who have been identified through user identification. */
+            /** @description True if the widget chats only with visitors whom the site has identified. */
             identityRequired: boolean;
             /** @description The languages of the widget. */
             languages: {
@@ -445,7 +445,7 @@ export interface components {
             firstHumanReplyAt: string | null;
             /** @description Id of the conversation. */
             id: string;
-            /** @description The first 200 characters of the opening message, with an ellipsis if the message is longer; null if there are no messages. */
+            /** @description The first 200 characters of the opening message, with an ellipsis if the message is longer; null if there are no messages, or if the opening message has no text. */
             lastMessagePreview: string | null;
             /** @description All messages of the conversation, oldest first. */
             messages: components["schemas"]["ConversationMessage"][];
@@ -806,14 +806,14 @@ export interface components {
         };
         /** @description A case: at most one primary conversation and any number of side conversations. */
         Ticket: {
-            /** @description The conversations of the ticket, oldest first, without their messages. At most one has the role `primary`. There is none before its first event has arrived, or after its retention has expired. */
+            /** @description The conversations of the ticket, oldest first, without their messages. At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or after its retention has expired. */
             conversations: components["schemas"]["TicketConversation"][];
             /**
              * Format: date-time
              * @description When the ticket was created.
              */
             createdAt: string;
-            /** @description The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been analyzed, which happens after it is resolved. */
+            /** @description The satisfaction of the requester as the AI estimates it, from 1 (poor) to 5 (great). Null until the AI has analyzed the ticket, after the ticket is resolved. */
             estimatedScore: number | null;
             /** @description Id of the ticket. */
             id: string;
@@ -865,14 +865,14 @@ export interface components {
         };
         /** @description A ticket in a list, with references to its conversations. */
         TicketItem: {
-            /** @description References to the conversations of the ticket, oldest first. At most one has the role `primary`. There is none before its first event has arrived, or after its retention has expired. */
+            /** @description References to the conversations of the ticket, oldest first. At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or after its retention has expired. */
             conversations: components["schemas"]["ConversationReference"][];
             /**
              * Format: date-time
              * @description When the ticket was created.
              */
             createdAt: string;
-            /** @description The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been analyzed, which happens after it is resolved. */
+            /** @description The satisfaction of the requester as the AI estimates it, from 1 (poor) to 5 (great). Null until the AI has analyzed the ticket, after the ticket is resolved. */
             estimatedScore: number | null;
             /** @description Id of the ticket. */
             id: string;
@@ -1962,12 +1962,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "createdAt[gte]"?: string;
                 /**
-                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-02-28
                  */
                 "createdAt[lte]"?: string;
@@ -1977,7 +1977,7 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description The sort field; `-` means descending.
+                 * @description The sort field, in ascending order; with `-` before it, in descending order.
                  * @example updatedAt
                  */
                 sort?: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt";
@@ -1987,7 +1987,7 @@ export interface operations {
                  */
                 startingAfter?: string;
                 /**
-                 * @description Only tickets with this status. Repeat the parameter to match several. The match is exact: `resolved` does not include `assumed_resolved`.
+                 * @description Only tickets with this status. Repeat the parameter for several statuses. `resolved` does not include `assumed_resolved`.
                  * @example [
                  *       "open",
                  *       "snoozed"
@@ -1995,12 +1995,12 @@ export interface operations {
                  */
                 status?: ("open" | "snoozed" | "resolved" | "assumed_resolved" | "closed")[];
                 /**
-                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "updatedAt[gte]"?: string;
                 /**
-                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second. Cannot be combined with `createdAt[…]`.
                  * @example 2026-02-28
                  */
                 "updatedAt[lte]"?: string;

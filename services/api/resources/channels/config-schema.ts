@@ -152,12 +152,10 @@ export const chatbotConfigSchema = component('ChatbotConfig', 'The configuration
     fallback: choice(
       ['open', 'strict'],
       'The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that ' +
-        'is not tied to an audience.',
+        'is not restricted to an audience.',
     ),
   }),
-  identityRequired: flag(
-    'True if the widget chats only with visitors who have been identified through user identification.',
-  ),
+  identityRequired: flag('True if the widget chats only with visitors whom the site has identified.'),
   privacyOptIn: choice(['explicit', 'implicit', 'none'], 'How visitors consent to data processing.'),
 });
 

@@ -43,7 +43,7 @@ export const listChannels = ({ now }: ChannelDeps) =>
     operationId: 'listChannels',
     tag: 'Channels',
     summary: 'List channels',
-    description: 'Returns the channels of the organization except archived channels, oldest first.',
+    description: 'Returns the channels of the organization, oldest first, without archived channels.',
     params: noParameters,
     query: channelListQuery,
     response: channelListSchema,
@@ -69,7 +69,7 @@ export const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     tag: 'Channels',
     summary: 'Retrieve a channel',
     description:
-      'Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.',
+      'Returns the channel with its settings and the configuration of its type, also if the channel is archived.',
     params: anyIdParameter(channelExample.id),
     query: noParameters,
     response: channelSchema,

@@ -65,7 +65,7 @@ const conversationFields = {
     .describe('The urgency from 1 (not urgent) to 3 (critical); null if it has not been scored.'),
   lastMessagePreview: nullableText.describe(
     'The first 200 characters of the opening message, with an ellipsis if the message is longer; null if ' +
-      'there are no messages.',
+      'there are no messages, or if the opening message has no text.',
   ),
   createdAt: secondsSchema.describe('When the conversation was created.'),
   updatedAt: secondsSchema.describe('When the conversation was last updated.'),

@@ -24,9 +24,9 @@ export const listTickets = ({ now }: Clock) =>
     tag: 'Tickets',
     summary: 'List tickets',
     description:
-      'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references ' +
-      'to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the ' +
-      'threads of each ticket.',
+      'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its ' +
+      'conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of ' +
+      'each ticket.',
     params: noParameters,
     query: ticketListQuery,
     response: ticketListSchema,
@@ -58,7 +58,7 @@ export const retrieveTicket = ({ now }: Clock) =>
     tag: 'Tickets',
     summary: 'Retrieve a ticket',
     description:
-      'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.',
+      'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation.',
     params: idParameter('ti_', ticketExample.id),
     query: noParameters,
     response: ticketSchema,

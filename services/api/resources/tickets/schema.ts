@@ -10,8 +10,8 @@ import { choice, component, displayName, flag, labelSchema, objectOrNull, second
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
 const precision =
-  'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or ' +
-  'fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none.';
+  'An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds ' +
+  'that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second.';
 const bound = (meaning: string, other: string, example: string) =>
   dateBound
     .optional()
@@ -25,7 +25,7 @@ export const ticketListQuery = z.object({
   sort: oneOf(ticketSorts)
     .default('-updatedAt')
     .meta({
-      description: 'The sort field; `-` means descending.',
+      description: 'The sort field, in ascending order; with `-` before it, in descending order.',
       examples: ['updatedAt'],
       'x-enum-varnames': ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC'],
     }),
@@ -33,8 +33,8 @@ export const ticketListQuery = z.object({
     .optional()
     .meta({
       description:
-        'Only tickets with this status. Repeat the parameter to match several. The match is exact: `resolved` ' +
-        'does not include `assumed_resolved`.',
+        'Only tickets with this status. Repeat the parameter for several statuses. `resolved` does not include ' +
+        '`assumed_resolved`.',
       examples: [['open', 'snoozed']],
     }),
   'createdAt[gte]': bound('Tickets created at this time or later', 'updatedAt', '2026-01-31T12:00:00Z'),
@@ -72,8 +72,8 @@ const ticketFields = {
     .max(5)
     .nullable()
     .describe(
-      'The satisfaction that the AI estimates, from 1 (poor) to 5 (great). Null until the ticket has been ' +
-        'analyzed, which happens after it is resolved.',
+      'The satisfaction of the requester as the AI estimates it, from 1 (poor) to 5 (great). Null until the AI has ' +
+        'analyzed the ticket, after the ticket is resolved.',
     ),
 };
 const ticketTimes = {
@@ -102,8 +102,8 @@ const ticketConversation = component('TicketConversation', 'A conversation insid
 
 const order = 'oldest first';
 const completeness =
-  'At most one has the role `primary`. There is none before its first event has arrived, or after its retention ' +
-  'has expired.';
+  'At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or ' +
+  'after its retention has expired.';
 
 /** A ticket in a list, with references to its conversations. */
 const ticketItemSchema = component(
