@@ -5,11 +5,11 @@ import { idPrefixes } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
 
 const records = 250;
-/** A batch of conversations takes the most: 21, because it refreshes their tickets. */
+/** A batch of conversations needs the most commands, namely 21, because the engine also refreshes their tickets. */
 const commandsMax = 30;
 
-/** References that no other organization shares. Each kind takes the fields that it has. */
-const references = (index: number) => ({
+/** References of one organization. The schema of each kind ignores the fields of the other kinds. */
+const referencesOf = (index: number) => ({
   requesterId: `con_${index}`,
   contactId: `con_${index}`,
   author: { type: 'contact', id: `con_${index}` },
@@ -20,19 +20,20 @@ const references = (index: number) => ({
   conversationId: `conv_${index}`,
 });
 
-describe(`a batch of ${records} records, each of an organization of its own`, () => {
+describe(`a batch of ${records} records of ${records} organizations`, () => {
   const opened = useEngineStore();
 
-  it.each(['conversation', 'ticket', 'message'] as const)('of %ss takes few commands', async (kind) => {
+  it.each(['conversation', 'ticket', 'message'] as const)('needs few commands for %ss', async (kind) => {
     let commands = 0;
     opened.mongo.on('commandStarted', () => (commands += 1));
+    // Version 1 inserts the documents, and version 2 updates them.
     for (const version of [1, 2]) {
       commands = 0;
       const changes = Array.from({ length: records }, (_, index) => {
-        const event = created(kind, `${idPrefixes[kind]}${index}`, references(index), version);
+        const event = created(kind, `${idPrefixes[kind]}${index}`, referencesOf(index), version);
         return changeOf({ ...event, orgId: `org_${index}` });
       });
-      // As of a projector that has just started.
+      // New dependencies for each batch, as if the projector had just started.
       const deps = engineDeps(mongoStore(opened.database), { isApplied: () => true });
       await applyChanges(deps, kind, changes);
       expect(commands).toBeLessThan(commandsMax);

@@ -2,69 +2,85 @@ import type { StoredDocument } from '../../services/projector/materialize/store.
 import { storedDocument } from '../support/engine.ts';
 import { useEngineStore } from './engine-store.ts';
 
-const numbered = (prefix: string, index: number) => prefix + String(index).padStart(5, '0');
+const numberedId = (prefix: string, index: number) => prefix + String(index).padStart(5, '0');
 
-/** The conversations of a ticket. The first was created last. */
-const family = (ticketId: string, size: number): StoredDocument[] =>
-  Array.from({ length: size }, (_, index) => {
-    const id = numbered(`${ticketId}_`, index);
-    return storedDocument({ id, ticketId }, { byCreated: numbered('', size - index) + id });
+/** The conversations of a ticket in reverse order of their creation. */
+const conversationsOf = (ticketId: string, count: number): StoredDocument[] =>
+  Array.from({ length: count }, (_, index) => {
+    const id = numberedId(`${ticketId}_`, index);
+    return storedDocument({ id, ticketId }, { byCreated: numberedId('', count - index) + id });
   });
 
-describe('the first children of many parents', () => {
+describe('the store reads the first children of many parents', () => {
   const opened = useEngineStore();
 
-  // Small families and a few large families, of which one read returns only a part.
-  const sizes = Array.from({ length: 100 }, (_, index) => (index % 50 === 7 ? 5_000 : 3));
-  const families = new Map(sizes.map((size, index) => [numbered('ti_', index), size] as const));
-  const documents = [...families].flatMap(([id, size]) => family(id, size));
-  const write = async (revision: number, guard: number | null, some = documents) => {
-    for (let start = 0; start < some.length; start += 1_000) {
-      const part = some.slice(start, start + 1_000).map((document) => ({ ...document, revision }));
-      const writes = part.map((document) => ({ op: 'put' as const, document, guard }));
+  // Two of the tickets have so many conversations that a read of all of them returns only a part.
+  const counts = Array.from({ length: 100 }, (_, index) => (index % 50 === 7 ? 5_000 : 3));
+  const countByTicket = new Map(counts.map((count, index) => [numberedId('ti_', index), count] as const));
+  const allConversations = [...countByTicket].flatMap(([id, count]) => conversationsOf(id, count));
+  const write = async (revision: number, guard: number | null, documents: StoredDocument[]) => {
+    for (let start = 0; start < documents.length; start += 1_000) {
+      const batch = documents.slice(start, start + 1_000);
+      const writes = batch.map((document) => ({
+        op: 'put' as const,
+        document: { ...document, revision },
+        guard,
+      }));
       await opened.store.write('conversation', writes);
     }
   };
-  const read = async (max: number) => {
-    const found: Record<string, string[]> = {};
+  /** Reads the first `max` children of each ticket, with as many reads as the store needs. */
+  const readAll = async (max: number) => {
+    const childIds: Record<string, string[]> = {};
     let reads = 0;
-    for (let pending = [...families.keys()]; pending.length > 0; reads += 1) {
-      const parents = new Map(pending.map((id) => [id, 'org_1']));
-      const by = { parentField: 'ticketId', max };
-      const { children, remaining } = await opened.store.readFirstChildren('conversation', by, parents);
-      for (const [id, some] of children) if (!remaining.includes(id)) found[id] = some.map(({ _id }) => _id);
-      pending = remaining;
+    let ticketIds = [...countByTicket.keys()];
+    while (ticketIds.length > 0) {
+      const parents = new Map(ticketIds.map((id) => [id, 'org_1']));
+      const options = { parentField: 'ticketId', max };
+      const { children, remaining } = await opened.store.readFirstChildren('conversation', options, parents);
+      for (const [ticketId, conversations] of children) {
+        if (!remaining.includes(ticketId)) childIds[ticketId] = conversations.map(({ _id }) => _id);
+      }
+      ticketIds = remaining;
+      reads += 1;
     }
-    return { found, reads };
+    return { childIds, reads };
   };
-  const firstOf = (max: number) => {
-    const ids = (id: string, size: number) => family(id, size).map(({ _id }) => _id);
-    return Object.fromEntries([...families].map(([id, size]) => [id, ids(id, size).reverse().slice(0, max)]));
+  const expectedChildIds = (max: number) => {
+    const firstIds = (ticketId: string, count: number) =>
+      conversationsOf(ticketId, count)
+        .map(({ _id }) => _id)
+        .reverse()
+        .slice(0, max);
+    return Object.fromEntries([...countByTicket].map(([id, count]) => [id, firstIds(id, count)]));
   };
-  beforeAll(() => write(1, null));
+  beforeAll(() => write(1, null, allConversations));
 
-  it('come once each, in order, while other workers write them', async () => {
+  it('in order and once each while other workers write them', async () => {
     let isReading = true;
-    const writing = (async () => {
+    const rewriteWhileReading = async () => {
       let revision = 1;
-      for (; isReading; revision += 1) await write(revision + 1, revision, documents.slice(4_500, 5_500));
+      while (isReading) {
+        await write(revision + 1, revision, allConversations.slice(4_500, 5_500));
+        revision += 1;
+      }
       return revision;
-    })();
+    };
+    const rewriting = rewriteWhileReading();
     for (let round = 0; round < 3; round += 1)
-      expect(await read(200)).toEqual({ found: firstOf(200), reads: 1 });
+      expect(await readAll(200)).toEqual({ childIds: expectedChildIds(200), reads: 1 });
     isReading = false;
-    expect(await writing).toBeGreaterThan(1);
+    expect(await rewriting).toBeGreaterThan(1);
   });
 
-  it('come in as many reads as memory needs', async () => {
-    expect(await read(5_500)).toEqual({ found: firstOf(5_500), reads: 2 });
+  it('in several reads if the memory of one read is too small', async () => {
+    expect(await readAll(5_500)).toEqual({ childIds: expectedChildIds(5_500), reads: 2 });
   });
 
-  it('belong to the organization of their parent', async () => {
-    const documents = [...family('ti_own', 2), ...family('ti_foreign', 2)].map((child, index) => ({
-      ...child,
-      orgId: `org_${index % 2}`,
-    }));
+  it('only of the organization of their parent', async () => {
+    // given a conversation of each of two organizations, for both tickets
+    const conversations = [...conversationsOf('ti_own', 2), ...conversationsOf('ti_foreign', 2)];
+    const documents = conversations.map((child, index) => ({ ...child, orgId: `org_${index % 2}` }));
     await opened.store.write(
       'conversation',
       documents.map((document) => ({ op: 'put' as const, document, guard: null })),
@@ -73,9 +89,12 @@ describe('the first children of many parents', () => {
       ['ti_own', 'org_0'],
       ['ti_foreign', 'org_1'],
     ]);
-    const by = { parentField: 'ticketId', max: 9 };
-    const { children } = await opened.store.readFirstChildren('conversation', by, parents);
-    const found = [...children].map(([id, some]) => [id, some.map(({ _id }) => _id)]);
-    expect(Object.fromEntries(found)).toEqual({ ti_own: ['ti_own_00000'], ti_foreign: ['ti_foreign_00001'] });
+    const options = { parentField: 'ticketId', max: 9 };
+    const { children } = await opened.store.readFirstChildren('conversation', options, parents);
+    const childIds = [...children].map(([ticketId, own]) => [ticketId, own.map(({ _id }) => _id)]);
+    expect(Object.fromEntries(childIds)).toEqual({
+      ti_own: ['ti_own_00000'],
+      ti_foreign: ['ti_foreign_00001'],
+    });
   });
 });

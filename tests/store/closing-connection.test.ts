@@ -3,7 +3,7 @@ import type { MongoClient } from 'mongodb';
 import { createMongo } from '../../shared/store/connection.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-/** The only connection in the pool of a client. */
+/** Returns the only connection in the pool of a client. The driver has no public access to it. */
 function connectionOf(client: MongoClient): { closed: boolean; socket: Socket } {
   const { topology } = client as unknown as {
     topology: { s: { servers: Map<string, { pool: { connections: { first: () => never } } }> } };
@@ -19,7 +19,7 @@ const client = useOpened(async () => {
   return { mongo, close: () => mongo.close() };
 });
 
-test('a command on a connection that closes at this moment is sent on another one', async () => {
+test('the driver sends a command again if its connection closes in the meantime', async () => {
   const admin = client.mongo.db('admin');
   await admin.command({ ping: 1 });
   const connection = connectionOf(client.mongo);

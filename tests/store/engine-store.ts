@@ -6,7 +6,7 @@ import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-/** The engine's store on a new database with its indexes, and the control database beside it, empty. */
+/** Opens the engine's store on a new database with indexes, and an empty control database. */
 export async function openEngineStore() {
   const { mongo, database, control, close } = await openDatabases();
   await ensureIndexes(database);
@@ -20,5 +20,5 @@ export async function openEngineStore() {
   };
 }
 
-/** An engine's store for the tests of a `describe`. */
+/** Opens the engine's store for the tests of a `describe`; with `each`, a new one for each test. */
 export const useEngineStore = (options?: { each: boolean }) => useOpened(openEngineStore, options);

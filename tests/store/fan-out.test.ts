@@ -21,9 +21,9 @@ describe('a fan-out', () => {
     (_, index) => `msg_${String(index).padStart(6, '0')}`,
   );
   const opened = useEngineStore();
-  beforeAll(() => given(ids));
+  beforeAll(() => storeMessages(ids));
 
-  const given = (messageIds: string[]) =>
+  const storeMessages = (messageIds: string[]) =>
     opened.store.write(
       'message',
       messageIds.map((id) => ({ op: 'put', document: message(id), guard: null })),
@@ -53,26 +53,30 @@ describe('a fan-out', () => {
   const cursor = async () =>
     (await opened.store.readCurrent('contact', ['con_1'])).documents[0]?.fanOutCursor ?? null;
 
-  it('resumes after its cursor, and leaves new documents before the cursor to their own event', async () => {
+  it('resumes after its cursor and leaves a new document before the cursor to the event of that document', async () => {
     // given a rename that was aborted after its first page
-    const first = await apply(renamed('Ada', 1), { chunks: pageSize / documentsAtOnce + 1 });
-    expect(first).toEqual(ids.slice(0, pageSize + documentsAtOnce));
+    const refreshed = await apply(renamed('Ada', 1), { chunks: pageSize / documentsAtOnce + 1 });
+    expect(refreshed).toEqual(ids.slice(0, pageSize + documentsAtOnce));
     expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
-    await given(['msg_000000a']);
-    // when a worker applies the rename again, then it refreshes only the remaining documents
+    await storeMessages(['msg_000000a']);
+    // when a worker applies the rename again
+    // then the worker refreshes only the remaining documents
     expect(await apply(renamed('Ada', 1))).toEqual(ids.slice(pageSize));
     expect(await countNamed('Ada')).toBe(ids.length);
     expect(await cursor()).toBeNull();
   });
 
-  it('is complete if the position of its record is applied, and is otherwise repeated', async () => {
+  it('is not repeated if the position of its record is applied', async () => {
     // given a complete rename, when Kafka delivers its record again
     expect(await apply(renamed('Ada', 1), { applied: 2 })).toEqual([]);
-    // but if the worker does not know that the position is applied, an earlier worker may have crashed after its write
+  });
+
+  it('is repeated if the position of its record is not applied', async () => {
+    // An earlier worker may have crashed between its write of the contact and the end of the fan-out.
     expect(await apply(renamed('Ada', 1), { applied: 1 })).toHaveLength(ids.length + 1);
   });
 
-  it('that has a cursor resumes, whatever positions count as applied', async () => {
+  it('with a cursor resumes although the position of its record is applied', async () => {
     await apply(renamed('Grace', 2), { chunks: pageSize / documentsAtOnce + 1, applied: 2 });
     expect(await apply(renamed('Grace', 2), { applied: 3 })).toEqual(
       ['msg_000000a', ...ids].sort().slice(pageSize),
@@ -80,21 +84,21 @@ describe('a fan-out', () => {
     expect(await countNamed('Grace')).toBe(ids.length + 1);
   });
 
-  it('refreshes nothing for a change of fields that no document embeds', async () => {
-    // given a propagated state, when a version with the same embedded fields comes
+  it('refreshes a document only if an embedded field has changed', async () => {
     expect(await apply(renamed('Grace', 3), { applied: 3 })).toEqual([]);
     expect(await apply(renamed('Ada', 4), { applied: 4 })).toHaveLength(ids.length + 1);
   });
 });
 
 describe('the fan-outs of many entities', () => {
-  const [contacts, messagesEach] = [120, 25];
+  const contacts = 120;
+  const messagesPerContact = 25;
   const opened = useEngineStore();
 
-  it('that exceed a page together, but not each, share their writes', async () => {
+  it('share their writes if only all of them together exceed a page', async () => {
     const ids = Array.from({ length: contacts }, (_, number) => `con_${number}`);
     const documents = ids.flatMap((id) =>
-      Array.from({ length: messagesEach }, (_, index) => ({
+      Array.from({ length: messagesPerContact }, (_, index) => ({
         ...message(`msg_${id}_${index}`),
         refs: [`contact:${id}`],
       })),
@@ -107,9 +111,9 @@ describe('the fan-outs of many entities', () => {
     let writes = 0;
     const counted: Store = {
       ...opened.store,
-      write: (kind, given) => {
+      write: (kind, documentWrites) => {
         if (kind === 'message') writes += 1;
-        return opened.store.write(kind, given);
+        return opened.store.write(kind, documentWrites);
       },
     };
     const changes = ids.map((id, number) => changeOf(created('contact', id, { name: 'Ada' }), number));

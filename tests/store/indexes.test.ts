@@ -4,10 +4,10 @@ import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);
 
-test('a start that has its indexes does not log later that MongoDB builds them', async () => {
+test('a start with complete indexes logs no wait for an index build', async () => {
   const { mongo, control } = opened;
   const waits: string[] = [];
-  // Only the global timers are faked. The driver takes its timers from another module.
+  // This fakes only the global timers. The driver imports its timers from a module, so its time-outs stay real.
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
   try {
     await openStore(mongo, { DATABASE_NAME: control.databaseName }, (condition) => waits.push(condition));

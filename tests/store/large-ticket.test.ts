@@ -8,8 +8,8 @@ import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
 
 const children = 20_000;
-/** Conversations that one event may read, over all its refreshes of the ticket: two pages. */
-const readMax = 4_500;
+/** The conversations that MongoDB may return for one event, in all refreshes of the ticket. This is about two pages. */
+const returnedMax = 4_500;
 
 type Reply = { cursor?: { ns: string; firstBatch?: unknown[]; nextBatch?: unknown[] } };
 
@@ -34,25 +34,27 @@ describe(`a ticket with ${children} conversations`, () => {
     await apply(created('ticket', 'ti_1'));
   });
 
-  const apply = (one: Event) =>
-    applyChanges(engineDeps(opened.store, { isApplied: () => true }), one.kind, [changeOf(one)]);
+  const apply = (ticketEvent: Event) =>
+    applyChanges(engineDeps(opened.store, { isApplied: () => true }), ticketEvent.kind, [
+      changeOf(ticketEvent),
+    ]);
   const firstIds = Array.from({ length: embeddedConversationsMax }, (_, index) => idOf(index));
 
   it.each([
     ['an embedded conversation', event(7, 2, { status: 'resolved' })],
     ['a conversation that is not embedded', event(children - 1, 2, { status: 'resolved' })],
     ['the ticket itself', created('ticket', 'ti_1', { title: 'Still broken' }, 2)],
-  ])('causes a bounded number of reads for an event of %s', async (_, one) => {
+  ])('makes MongoDB return a bounded number of conversations for an event of %s', async (_, ticketEvent) => {
     let returned = 0;
     const count = ({ reply }: CommandSucceededEvent) => {
       const { ns = '', firstBatch, nextBatch = [] } = (reply as Reply).cursor ?? {};
       if (ns.endsWith('.conversations')) returned += (firstBatch ?? nextBatch).length;
     };
     opened.mongo.on('commandSucceeded', count);
-    await apply(one);
+    await apply(ticketEvent);
     opened.mongo.off('commandSucceeded', count);
     expect(returned).toBeGreaterThan(0);
-    expect(returned).toBeLessThan(readMax);
+    expect(returned).toBeLessThan(returnedMax);
     const { conversations } = (await opened.find('ticket', 'ti_1'))?.joined as TicketJoined;
     expect(conversations.map(({ id }) => id)).toEqual(firstIds);
   });

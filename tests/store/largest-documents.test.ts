@@ -16,10 +16,10 @@ import { useEngineStore } from './engine-store.ts';
 
 const megabyte = 1024 * 1024;
 const documentBytesMax = 16 * megabyte;
-/** For the engine's own fields: cursor, positions and marks. */
+/** The room for the fields that the engine adds: cursor, positions and marks. */
 const engineBytes = 64 * 1024;
 
-/** An ideograph takes three bytes, the maximum for one UTF-16 unit. */
+/** A text of ideographs, which take three bytes each: the maximum for one UTF-16 unit. */
 const textOf = (length: number) => '漢'.repeat(length);
 const [name, shortText, title] = [nameLengthMax, shortTextLengthMax, longTextLengthMax].map(textOf);
 
@@ -27,8 +27,8 @@ const [name, shortText, title] = [nameLengthMax, shortTextLengthMax, longTextLen
 const random = createRandom(1);
 const ideograph = () => String.fromCharCode(0x4e00 + random.int(0x5000));
 const idOf = (prefix: string, index = 0) => {
-  const start = `${prefix}${String(index).padStart(4, '0')}`;
-  return start + Array.from({ length: idLengthMax - start.length }, ideograph).join('');
+  const unique = `${prefix}${String(index).padStart(4, '0')}`;
+  return unique + Array.from({ length: idLengthMax - unique.length }, ideograph).join('');
 };
 const idsOf = (prefix: string, length = itemsMax) =>
   Array.from({ length }, (_, index) => idOf(prefix, index));
@@ -36,7 +36,7 @@ const idsOf = (prefix: string, length = itemsMax) =>
 const [ticketId, contactId, assignedUserId] = [idOf('ti_'), idOf('con_'), idOf('user_')];
 const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
 const channelIds = idsOf('chan_', embeddedConversationsMax);
-/** Everything that the documents refer to, with every text at its bound. */
+/** The entities to which the documents refer, with every text at its bound. */
 const referenced = given(
   living('contact', { id: contactId, name, email: { email: shortText, verified: true } }),
   living('user', { id: assignedUserId, name, email: shortText }),
@@ -50,14 +50,20 @@ const referenced = given(
 
 type Stored = Document<unknown, unknown>;
 
-/** A document with this state, which the parser accepts, joined as the engine joins it. */
-function stored(kind: Kind, changes: Record<string, unknown>): Stored {
+/** The document that the engine stores for a state with these changes. Throws if the parser refuses the state. */
+function documentOf(kind: Kind, changes: Record<string, unknown>): Stored {
   const state = states[kind].parse({ ...examples[kind], ...changes });
   const { joined, refs } = referenced.whenJoined(kind, changes);
   const position = { partition: 1, offset: Number.MAX_SAFE_INTEGER, timestampMs: Number.MAX_SAFE_INTEGER };
-  const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
-  const [version, revision] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-  const envelope = { orgId: idOf('org_'), version, revision, position, tombstonePosition: position };
+  const makeSortKeys = resources[kind].sortKeys as (sorted: typeof state) => object;
+  const sortKeys = makeSortKeys(state);
+  const envelope = {
+    orgId: idOf('org_'),
+    version: Number.MAX_SAFE_INTEGER,
+    revision: Number.MAX_SAFE_INTEGER,
+    position,
+    tombstonePosition: position,
+  };
   return { _id: state.id, ...envelope, ...sortKeys, state, joined, refs };
 }
 
@@ -69,17 +75,17 @@ const message = { author: { type: 'contact', id: contactId }, conversationId: id
 const contentLength =
   8 * megabyte - BSON.calculateObjectSize(states.message.parse({ ...examples.message, ...message }));
 
-/** A ticket and a conversation take some 11 MB, most of it the ids and names of 2,000 tags and topics. */
+/** A ticket and a conversation take about 11 MB, most of it for the ids and names of 2,000 tags and topics. */
 const largest: [Kind, Stored][] = [
-  ['ticket', stored('ticket', { id: ticketId, requesterId: contactId, title, ...labels })],
-  ['conversation', stored('conversation', { id: idOf('conv_'), ...conversation })],
-  ['message', stored('message', { id: idOf('msg_'), ...message, content: 'x'.repeat(contentLength) })],
+  ['ticket', documentOf('ticket', { id: ticketId, requesterId: contactId, title, ...labels })],
+  ['conversation', documentOf('conversation', { id: idOf('conv_'), ...conversation })],
+  ['message', documentOf('message', { id: idOf('msg_'), ...message, content: 'x'.repeat(contentLength) })],
 ];
 
-describe('the largest documents that the limits of lists and texts allow', () => {
+describe('the store takes the largest document that the limits of lists and texts allow', () => {
   const opened = useEngineStore();
 
-  test.each(largest)('a %s can be inserted and replaced, with its index entries', async (kind, document) => {
+  test.each(largest)('MongoDB inserts and replaces a %s with its index entries', async (kind, document) => {
     const bytes = BSON.calculateObjectSize(document);
     expect(bytes).toBeGreaterThan(documentBytesMax / 2);
     expect(bytes + engineBytes).toBeLessThan(documentBytesMax);
@@ -92,11 +98,11 @@ describe('the largest documents that the limits of lists and texts allow', () =>
       { replaceOne: { filter, replacement, upsert: true } },
     ]);
     expect(modifiedCount).toBe(1);
-    // then the index of references finds it by the last reference
-    const last = document.refs.at(-1) ?? '';
-    const found = await collection
-      .find({ refs: { $in: [last] }, orgId: document.orgId }, { projection: { _id: 1 } })
+    // then the index of references has an entry for the last reference
+    const lastRef = document.refs.at(-1) ?? '';
+    const dependents = await collection
+      .find({ refs: { $in: [lastRef] }, orgId: document.orgId }, { projection: { _id: 1 } })
       .toArray();
-    expect(found).toEqual([{ _id }]);
+    expect(dependents).toEqual([{ _id }]);
   });
 });

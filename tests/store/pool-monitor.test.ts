@@ -16,11 +16,11 @@ afterAll(async () => {
   await mongo.close();
 });
 
-/** A client behind a proxy, with a monitor of its pool. It has opened its connections. */
+/** A client behind a proxy, with five open connections and a monitor of its pool. */
 const opened = useOpened(
   async () => {
     const proxy = createAnsweringProxy(process.env.MONGODB_URL ?? '');
-    // On a busy machine, the first connection may need more time than most tests allow.
+    // On a busy machine, the first connection may need more time than the default limit of the tests' clients.
     const url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const pool = createMongo(url, 'test', { poolSize: 5 });
     const control = controlDatabase(pool, 'pool_monitor');
@@ -28,37 +28,38 @@ const opened = useOpened(
     const read = () => readRegistry(control);
     await Promise.all(Array.from({ length: 5 }, read));
     const warnings: string[] = [];
-    let passedMs = 0;
-    /** The answers of `failure` when a pool has been opening for longer than it may fail. */
+    let skippedMs = 0;
+    /** The results of `failure` at each warning, after a pool has been opening for longer than a pool may fail. */
     const failuresWhileOpening: (string | null)[] = [];
     const onWarning = (line: string) => {
       warnings.push(line);
-      passedMs += 200_000;
+      skippedMs += 200_000;
       failuresWhileOpening.push(monitor.failure());
     };
     const logger = pino({ base: null }, { write: onWarning });
-    const nowMs = () => performance.now() + passedMs;
-    let fresh = 0;
+    const nowMs = () => performance.now() + skippedMs;
+    let freshClients = 0;
     const createFresh = () => {
-      fresh += 1;
+      freshClients += 1;
       return createMongo(url, 'test-check', { poolSizeMax: 1 });
     };
     const monitor = monitorPools(
       { pools: { data: pool }, createFresh, database: 'pool_monitor', logger, nowMs },
       times,
     );
-    /** Refuses commands on the connections that are open now; with `isOnNew`, on later connections, too. */
+    /** Refuses commands on the connections that are open now; with `isOnNew`, on later connections as well. */
     const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
       const { connections } = proxy.state;
       proxy.state.answer = ({ name, connection }) =>
         name.startsWith('find') && (isOnNew || connection <= connections) ? refusal : null;
     };
-    /** Resolves when the monitor has used this number of further fresh clients. */
-    const triedFresh = async (more: number) => {
-      const wanted = fresh + more;
-      await eventually(() => fresh >= wanted);
+    /** Resolves when the monitor has used this number of additional fresh clients. */
+    const untilFreshClients = async (additional: number) => {
+      const wanted = freshClients + additional;
+      await eventually(() => freshClients >= wanted);
     };
-    const pass = (ms: number) => (passedMs += ms);
+    /** Moves the clock of the monitor forward. */
+    const skip = (ms: number) => (skippedMs += ms);
     const close = async () => {
       monitor.stop();
       await pool.close();
@@ -68,18 +69,18 @@ const opened = useOpened(
       monitor,
       read,
       refuse,
-      triedFresh,
-      pass,
+      untilFreshClients,
+      skip,
       warnings,
       failuresWhileOpening,
-      freshCount: () => fresh,
+      freshClientCount: () => freshClients,
       close,
     };
   },
   { each: true },
 );
 
-test('connections whose user was dropped and created again are opened again', async () => {
+test('the monitor opens a pool again after its user was dropped and created again', async () => {
   opened.refuse(requiresAuthentication);
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
   await eventually(() => opened.read().then(() => true, String));
@@ -89,17 +90,18 @@ test('connections whose user was dropped and created again are opened again', as
   await eventually(() => opened.monitor.failure() === null);
 });
 
-test('a pool that fails for three minutes while a fresh connection works needs a restart, until it works', async () => {
+test('a pool needs a restart after it has failed for three minutes beside a working fresh connection', async () => {
   opened.refuse({ code: 1, errmsg: 'wedged' });
-  await opened.triedFresh(2);
-  opened.pass(170_000);
-  await opened.triedFresh(2);
+  await opened.untilFreshClients(2);
+  opened.skip(170_000);
+  await opened.untilFreshClients(2);
   expect(opened.monitor.failure()).toBeNull();
-  opened.pass(10_000);
+  opened.skip(10_000);
   await eventually(() => opened.monitor.failure() !== null);
   expect(opened.monitor.failure()).toMatch(
     /^the connections to MongoDB \(data\) have failed for \d+ s, although a new one works: wedged$/,
   );
+  // then the pool needs no restart once it works again
   opened.refuse(null);
   await eventually(() => opened.monitor.failure() === null);
   expect(opened.warnings).toEqual([]);
@@ -108,19 +110,20 @@ test('a pool that fails for three minutes while a fresh connection works needs a
 test.each([
   ['refuses this user everywhere', requiresAuthentication],
   ['fails everywhere', { code: 1 }],
-])('a MongoDB that %s needs no restart, and keeps its connections', async (_, refusal) => {
+])('a pool keeps its connections if MongoDB %s', async (_, refusal) => {
   opened.refuse(refusal, { isOnNew: true });
-  await opened.triedFresh(6);
+  await opened.untilFreshClients(6);
   expect(opened.monitor.failure()).toBeNull();
   expect(opened.warnings).toEqual([]);
 });
 
-test('a MongoDB that asks for less load gets no fresh connections, and needs no restart', async () => {
+test('the monitor opens no fresh connections to an overloaded MongoDB', async () => {
   opened.refuse({ code: 462, errorLabels: ['SystemOverloadedError'] });
   await expect(opened.read()).rejects.toMatchObject({ code: 462 });
-  const before = opened.freshCount();
-  opened.pass(200_000);
+  const countBefore = opened.freshClientCount();
+  opened.skip(200_000);
   await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(opened.freshCount() - before).toBeLessThanOrEqual(1);
+  // One check may have been in progress when MongoDB refused the read.
+  expect(opened.freshClientCount() - countBefore).toBeLessThanOrEqual(1);
   expect(opened.monitor.failure()).toBeNull();
 });

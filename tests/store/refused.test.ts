@@ -17,18 +17,21 @@ const tagId = (prefix: string, index: number) => `tag_${prefix}_${index}`;
 const tagIds = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => tagId(prefix, index));
 
-/** No parser accepts such large states; they stand for any other document that the store refuses. */
+/**
+ * The store refuses a ticket above 16 MB. No parser accepts names that are so long, but the tests use them for every
+ * refusal of the store.
+ */
 describe('a document that the store refuses', () => {
   const opened = useEngineStore();
   let offset = 0;
 
   const tag = (id: string, nameLength: number) => storedDocument({ id, name: 'x'.repeat(nameLength) });
-  const given = async (tags: StoredDocument[]) => {
+  const storeTags = async (tags: StoredDocument[]) => {
     for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
   };
   const ticket = (id: string, ids: string[], version = 1) => created('ticket', id, { tagIds: ids }, version);
-  /** The engine's dependencies, and the documents that it could not refresh. */
-  const observed = () => {
+  /** The engine's dependencies, and a list of the documents that the engine could not refresh. */
+  const createObservedDeps = () => {
     const notRefreshed: string[] = [];
     const onNotRefreshed = (kind: Kind, id: string, reason: string) => {
       expect(reason).not.toBe('');
@@ -38,33 +41,34 @@ describe('a document that the store refuses', () => {
   };
   /** Applies events of one kind in one batch. Returns the dead-lettered events, and the documents not refreshed. */
   const apply = async (events: Event[]) => {
-    const { notRefreshed, deps } = observed();
+    const { notRefreshed, deps } = createObservedDeps();
     const records = events.map((event) => recordOf(event, (offset += 1)));
     const { rejected } = await applyRecords(deps, events[0]?.kind ?? 'tag', records);
-    const deadLettered = rejected.map(({ record, rejection }) => [
-      events[records.indexOf(record)]?.id,
-      events[records.indexOf(record)]?.version,
-      rejection.reason,
-    ]);
+    const deadLettered = rejected.map(({ record, rejection }) => {
+      const event = events[records.indexOf(record)];
+      return [event?.id, event?.version, rejection.reason];
+    });
     return { deadLettered, notRefreshed };
   };
   /** Renames a tag to a name that no parser accepts. */
   const rename = async (id: string, nameLength: number, version: number) => {
-    const { notRefreshed, deps } = observed();
+    const { notRefreshed, deps } = createObservedDeps();
     const change = changeOf(created('tag', id, {}, version), (offset += 1));
     const state = { id, name: 'y'.repeat(nameLength) };
     await applyChanges(deps, 'tag', [{ ...change, state } as Change]);
     return notRefreshed;
   };
-  const stored = (id: string) => opened.find('ticket', id);
-  const nameLengths = async (id: string) =>
-    ((await stored(id))?.joined as { tags: { name: string }[] }).tags.map(({ name }) => name.length);
+  const findTicket = (id: string) => opened.find('ticket', id);
+  const tagNameLengths = async (id: string) => {
+    const { tags } = (await findTicket(id))?.joined as { tags: { name: string }[] };
+    return tags.map(({ name }) => name.length);
+  };
 
-  it('is dead-lettered alone, and the others of its batch are written', async () => {
+  it('is the only dead letter of its batch', async () => {
     // given tags that are too large together for one ticket
-    await given(tagIds('a', 22).map((id) => tag(id, 900_000)));
+    await storeTags(tagIds('a', 22).map((id) => tag(id, 900_000)));
     const few = tagIds('a', 2);
-    // when one ticket of several refers to all of them
+    // when one ticket of a batch refers to all of the tags
     const { deadLettered, notRefreshed } = await apply([
       ticket('ti_a1', few),
       ticket('ti_a2', tagIds('a', 22)),
@@ -75,13 +79,13 @@ describe('a document that the store refuses', () => {
       deadLettered: [['ti_a2', 1, 'refused_by_store']],
       notRefreshed: [],
     });
-    expect(await stored('ti_a2')).toBeNull();
-    for (const id of ['ti_a1', 'ti_a4']) expect(await nameLengths(id)).toEqual([900_000, 900_000]);
-    expect(await nameLengths('ti_a3')).toEqual([]);
+    expect(await findTicket('ti_a2')).toBeNull();
+    for (const id of ['ti_a1', 'ti_a4']) expect(await tagNameLengths(id)).toEqual([900_000, 900_000]);
+    expect(await tagNameLengths('ti_a3')).toEqual([]);
   });
 
-  it('leaves the version before it, in the same batch or an earlier one', async () => {
-    await given(tagIds('b', 22).map((id) => tag(id, 900_000)));
+  it('leaves the last version that the store accepted', async () => {
+    await storeTags(tagIds('b', 22).map((id) => tag(id, 900_000)));
     await apply([ticket('ti_b1', [])]);
     const { deadLettered } = await apply([
       ticket('ti_b1', tagIds('b', 22), 2),
@@ -93,34 +97,35 @@ describe('a document that the store refuses', () => {
       ['ti_b2', 2, 'refused_by_store'],
     ]);
     for (const id of ['ti_b1', 'ti_b2'])
-      expect(await stored(id)).toMatchObject({ version: 1, state: { tagIds: [] } });
-    // and a later version that fits is stored
+      expect(await findTicket(id)).toMatchObject({ version: 1, state: { tagIds: [] } });
+    // then the store accepts a later version that fits
     expect((await apply([ticket('ti_b1', tagIds('b', 1), 3)])).deadLettered).toEqual([]);
-    expect(await nameLengths('ti_b1')).toEqual([900_000]);
+    expect(await tagNameLengths('ti_b1')).toEqual([900_000]);
   });
 
-  it('keeps its older references in a refresh until they fit, is counted, and delays no other document', async () => {
-    // given one ticket with tags that just fit, among others with one of these tags
-    await given(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
+  it('keeps its embedded names in a refresh until the new names fit', async () => {
+    // given a ticket with tags that just fit, among tickets with only one of these tags
+    await storeTags(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
     const others = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
     await apply([
       ...others.map((id) => ticket(id, tagIds('c', 1))),
       ticket('ti_c_15_large', tagIds('c', 22)),
     ]);
-    const before = await stored('ti_c_15_large');
-    // when the name of that tag grows too large for the ticket
+    const ticketBefore = await findTicket('ti_c_15_large');
+    // when the name of that tag becomes too large for the ticket
     expect(await rename(tagId('c', 0), 2_500_000, 2)).toEqual(['ticket ti_c_15_large']);
     // then the ticket keeps the old name, and all other tickets have the new name
-    expect(await stored('ti_c_15_large')).toEqual(before);
-    for (const id of others) expect(await nameLengths(id)).toEqual([2_500_000]);
-    // and a worker refreshes the ticket when the name fits again
+    expect(await findTicket('ti_c_15_large')).toEqual(ticketBefore);
+    for (const id of others) expect(await tagNameLengths(id)).toEqual([2_500_000]);
+    // then a worker refreshes the ticket once the name fits again
     expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
-    expect((await nameLengths('ti_c_15_large'))[0]).toBe(20);
-    for (const id of others) expect(await nameLengths(id)).toEqual([20]);
+    expect((await tagNameLengths('ti_c_15_large'))[0]).toBe(20);
+    for (const id of others) expect(await tagNameLengths(id)).toEqual([20]);
   });
 
-  it('by the rules is dead-lettered once, however many rounds its entity takes', async () => {
-    // given a batch with a record of another organization, whose worker loses its first write to another worker
+  it('is dead-lettered once although a conflict repeats the round of its entity', async () => {
+    // given a batch with a record of another organization
+    // when another worker writes the entity before the first write of the batch
     const contact = (name: string, version: number) => created('contact', 'con_d', { name }, version);
     await apply([contact('Ada', 1)]);
     let isFirst = true;

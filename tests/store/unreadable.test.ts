@@ -13,10 +13,11 @@ import { useEngineStore } from './engine-store.ts';
 
 type Edit = { name: string; field: string; value: unknown };
 
-/** Edits of an operator; `undefined` removes the field. The list omits edits that leave a valid envelope. */
+/** Edits of an operator that make an envelope invalid; `undefined` removes the field. */
 const edits: Edit[] = ['orgId', 'version', 'revision', 'position'].flatMap((field) =>
   Object.entries({ removed: undefined, null: null, text: 'x', negative: -1, object: { a: 1 } })
     .map(([how, value]) => ({ name: `${field}_${how}`, field, value }))
+    // These two edits leave a valid envelope.
     .filter(({ name }) => name !== 'position_null' && name !== 'orgId_text'),
 );
 
@@ -24,7 +25,7 @@ const dayMs = 86_400_000;
 const now = new Date(100 * dayMs);
 const longAgo = { createdAt: new Date(0).toISOString(), updatedAt: new Date(0).toISOString() };
 
-/** Each case has its own document. All of these documents are in one batch, with one unedited document. */
+/** Each test edits one document for each edit. A batch contains all of these documents and one unedited document. */
 describe('a document whose envelope an operator has edited', () => {
   const opened = useEngineStore({ each: true });
   const reported: { notRefreshed: string[]; rewritten: string[] } = { notRefreshed: [], rewritten: [] };
@@ -40,20 +41,20 @@ describe('a document whose envelope an operator has edited', () => {
   };
   const applyEach = (event: (name: string) => Event) =>
     apply(...[...edits, { name: 'untouched' }].map(({ name }) => event(name)));
-  const editEach = async (kind: Kind, idOf: (name: string) => string, some = edits) => {
-    for (const { name, field, value } of some)
+  const editEach = async (kind: Kind, idOf: (name: string) => string, appliedEdits = edits) => {
+    for (const { name, field, value } of appliedEdits)
       await collectionOf(opened.database, kind).updateOne(
         { _id: idOf(name) },
         value === undefined ? { $unset: { [field]: '' } } : { $set: { [field]: value } },
       );
   };
-  const stored = async (kind: Kind, idOf: (name: string) => string, some: { name: string }[] = edits) =>
-    Promise.all(some.map(({ name }) => opened.find(kind, idOf(name))));
+  const findEdited = async (kind: Kind, idOf: (name: string) => string) =>
+    Promise.all(edits.map(({ name }) => opened.find(kind, idOf(name))));
 
-  const qaOf = (name: string) => `qa_${name}`;
-  const given = async () => {
-    await applyEach((name) => created('qa', qaOf(name), { question: 'Old?' }, 3));
-    await editEach('qa', qaOf);
+  const qaId = (name: string) => `qa_${name}`;
+  const storeEditedQas = async () => {
+    await applyEach((name) => created('qa', qaId(name), { question: 'Old?' }, 3));
+    await editEach('qa', qaId);
   };
 
   beforeEach(() => {
@@ -62,82 +63,82 @@ describe('a document whose envelope an operator has edited', () => {
   });
 
   it('is replaced by the next event of its entity', async () => {
-    await given();
-    await applyEach((name) => created('qa', qaOf(name), { question: 'New?' }, 4));
-    for (const document of await stored('qa', qaOf))
+    await storeEditedQas();
+    await applyEach((name) => created('qa', qaId(name), { question: 'New?' }, 4));
+    for (const document of await findEdited('qa', qaId))
       expect(document).toMatchObject({
         orgId: 'org_1',
         version: 4,
         position: { offset: 4 },
         state: { question: 'New?' },
       });
-    const revisions = (await stored('qa', qaOf)).map((document) => document?.revision);
+    const revisions = (await findEdited('qa', qaId)).map((document) => document?.revision);
     expect(revisions.every(isRevision)).toBe(true);
     expect(reported.rewritten.toSorted()).toEqual(
-      edits.map(({ name, field }) => `${qaOf(name)} ${field}`).toSorted(),
+      edits.map(({ name, field }) => `${qaId(name)} ${field}`).toSorted(),
     );
   });
 
   it('is deleted by a deletion of its entity', async () => {
-    await given();
-    await applyEach((name) => deletionOf(created('qa', qaOf(name)), 4));
-    for (const document of await stored('qa', qaOf))
+    await storeEditedQas();
+    await applyEach((name) => deletionOf(created('qa', qaId(name)), 4));
+    for (const document of await findEdited('qa', qaId))
       expect(document).toMatchObject({ version: 4, deletedAt: now });
   });
 
-  it('takes the next record of its entity, also an older one, and the latest after that', async () => {
-    await given();
-    await applyEach((name) => created('qa', qaOf(name), { question: 'Older?' }, 2));
-    for (const document of await stored('qa', qaOf)) expect(document).toMatchObject({ version: 2 });
-    await applyEach((name) => created('qa', qaOf(name), { question: 'Latest?' }, 3));
-    for (const document of await stored('qa', qaOf)) expect(document).toMatchObject({ version: 3 });
+  it('accepts an older record of its entity and then the latest one', async () => {
+    await storeEditedQas();
+    await applyEach((name) => created('qa', qaId(name), { question: 'Older?' }, 2));
+    for (const document of await findEdited('qa', qaId)) expect(document).toMatchObject({ version: 2 });
+    await applyEach((name) => created('qa', qaId(name), { question: 'Latest?' }, 3));
+    for (const document of await findEdited('qa', qaId)) expect(document).toMatchObject({ version: 3 });
   });
 
-  it('is passed by an event of an entity that it shows, and named; the others show that event', async () => {
-    const ticketOf = (name: string) => `ti_${name}`;
+  it('is reported but does not stop an event of an entity that it embeds', async () => {
+    const ticketId = (name: string) => `ti_${name}`;
     await apply(created('tag', 'tag_1', { name: 'old' }));
-    await applyEach((name) => created('ticket', ticketOf(name), { tagIds: ['tag_1'] }));
-    await editEach('ticket', ticketOf);
+    await applyEach((name) => created('ticket', ticketId(name), { tagIds: ['tag_1'] }));
+    await editEach('ticket', ticketId);
     await apply(created('tag', 'tag_1', { name: 'new' }, 2));
     expect(reported.notRefreshed.toSorted()).toEqual(
-      edits.map(({ name }) => `ticket ${ticketOf(name)}`).toSorted(),
+      edits.map(({ name }) => `ticket ${ticketId(name)}`).toSorted(),
     );
-    const shown = { joined: { tags: [{ name: 'new' }] } };
-    expect(await opened.find('ticket', ticketOf('untouched'))).toMatchObject(shown);
+    const untouched = await opened.find('ticket', ticketId('untouched'));
+    expect(untouched).toMatchObject({ joined: { tags: [{ name: 'new' }] } });
   });
 
-  it('does not stop the documents that show it, and they show its next version', async () => {
-    const tagOf = (name: string) => `tag_${name}`;
-    const ticketOf = (name: string) => `ti_${name}`;
-    await applyEach((name) => created('tag', tagOf(name), { name: 'old' }));
-    await editEach('tag', tagOf);
-    await applyEach((name) => created('ticket', ticketOf(name), { tagIds: [tagOf(name)] }));
-    await applyEach((name) => created('tag', tagOf(name), { name: 'new' }, 2));
-    for (const ticket of await stored('ticket', ticketOf))
+  it('appears in the documents that embed it from its next version on', async () => {
+    const tagId = (name: string) => `tag_${name}`;
+    const ticketId = (name: string) => `ti_${name}`;
+    await applyEach((name) => created('tag', tagId(name), { name: 'old' }));
+    await editEach('tag', tagId);
+    await applyEach((name) => created('ticket', ticketId(name), { tagIds: [tagId(name)] }));
+    await applyEach((name) => created('tag', tagId(name), { name: 'new' }, 2));
+    for (const ticket of await findEdited('ticket', ticketId))
       expect(ticket).toMatchObject({ joined: { tags: [{ name: 'new' }] } });
   });
 
-  it('is purged by the sweep like any other', async () => {
-    const messageOf = (name: string) => `msg_${name}`;
-    const orphanOf = (name: string) => `msg_orphan_${name}`;
-    const conversationOf = (name: string) => `conv_${name}`;
+  it('is purged by the sweep like every document', async () => {
+    const messageId = (name: string) => `msg_${name}`;
+    const orphanId = (name: string) => `msg_orphan_${name}`;
+    const editedConversationId = (name: string) => `conv_${name}`;
     await apply(created('channel', 'ch_1', { dataRetentionDays: 30 }));
     const conversation = (id: string) => created('conversation', id, { ...longAgo, channelId: 'ch_1' });
     await apply(conversation('conv_1'));
-    await applyEach((name) => conversation(conversationOf(name)));
+    await applyEach((name) => conversation(editedConversationId(name)));
     const message = (id: string, conversationId: string) =>
       created('message', id, { ...longAgo, conversationId });
-    await applyEach((name) => message(messageOf(name), 'conv_1'));
-    await applyEach((name) => message(orphanOf(name), 'conv_missing'));
+    await applyEach((name) => message(messageId(name), 'conv_1'));
+    await applyEach((name) => message(orphanId(name), 'conv_missing'));
     await collectionOf(opened.database, 'message').updateMany(
       { orphanedAt: { $exists: true } },
       { $set: { orphanedAt: new Date(0) } },
     );
-    // A document of another organization does not belong to this channel.
-    const own = edits.filter(({ field }) => field !== 'orgId');
-    await editEach('message', messageOf, own);
-    await editEach('message', orphanOf);
-    await editEach('conversation', conversationOf, own);
+    // An edited organization would move the document out of its channel, whose retention would then not apply.
+    const editsOfOtherFields = edits.filter(({ field }) => field !== 'orgId');
+    await editEach('message', messageId, editsOfOtherFields);
+    await editEach('message', orphanId);
+    await editEach('conversation', editedConversationId, editsOfOtherFields);
     const { database, control } = opened;
     const sweepStore = mongoSweepStore({ database, control, prefix: 'hu', now: () => now });
     await sweep({ ...deps(), sweepStore, isComplete: true, asOf: new Date(99 * dayMs) });
@@ -146,15 +147,15 @@ describe('a document whose envelope an operator has edited', () => {
     expect(reported.notRefreshed).toEqual([]);
   });
 
-  it('is named by verify and by a comparison, and so is one without a state', async () => {
-    await given();
-    await applyEach((name) => created('qa', `${qaOf(name)}_2`));
+  it('is reported by verify and by a comparison, like a document without a state', async () => {
+    await storeEditedQas();
+    await applyEach((name) => created('qa', `${qaId(name)}_2`));
     await collectionOf(opened.database, 'qa').updateOne({ _id: 'qa_untouched' }, { $unset: { state: '' } });
     const side = { database: opened.database, number: 1 };
     const options = { expectations: [], report: () => undefined, now: async () => now };
     const watermarks = async () => [new Date(now.getTime() + 1)];
     const unreadable = [...edits, { name: 'untouched', field: 'state' }]
-      .map(({ name, field }) => ({ kind: 'qa', id: qaOf(name), class: 'unreadable', field }))
+      .map(({ name, field }) => ({ kind: 'qa', id: qaId(name), class: 'unreadable', field }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const source = { ...betweenGenerations(opened, side, side), watermarks };
     expect((await compareDocuments(source, options)).samples).toEqual(unreadable);
@@ -165,11 +166,11 @@ describe('a document whose envelope an operator has edited', () => {
     expect([...left.keys()].toSorted()).toEqual(ids);
   });
 
-  it('is written by one of two workers that write it at the same time', async () => {
-    await given();
+  it('accepts only one of two concurrent writes', async () => {
+    await storeEditedQas();
     const { unreadable } = await opened.store.readCurrent(
       'qa',
-      edits.map(({ name }) => qaOf(name)),
+      edits.map(({ name }) => qaId(name)),
     );
     expect(unreadable).toHaveLength(edits.length);
     const write = () =>
