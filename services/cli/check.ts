@@ -4,7 +4,7 @@ import { tryAnnouncement } from '../../shared/control/processes.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { explained } from '../../shared/kafka/errors.ts';
 import { describeHidden } from '../../shared/kafka/find-topics.ts';
-import { readTopicSettings, refusedOf, topicWarnings } from '../../shared/kafka/topic-settings.ts';
+import { readTopicSettings, refusedSettings, topicWarnings } from '../../shared/kafka/topic-settings.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { counted } from '../../shared/runtime/counted.ts';
@@ -224,7 +224,7 @@ const readTopics = reachBrokers
     name: 'settings',
     setting: 'TOPIC_PREFIX',
     run: async ({ brokers, topics }) => {
-      const refused = topicWarnings(refusedOf(await readTopicSettings(brokers.admin, topics)));
+      const refused = topicWarnings(refusedSettings(await readTopicSettings(brokers.admin, topics)));
       if (refused.length > 0) throw new Error(refused.map(({ text }) => text).join('; '));
       return {};
     },

@@ -1,4 +1,4 @@
-import { givingUpSilent } from '../../shared/kafka/silent-connections.ts';
+import { closingSilentConnections } from '../../shared/kafka/silent-connections.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 
@@ -21,7 +21,7 @@ type Running = {
  * answer then end with the process. That is safe, because every write can be repeated.
  */
 export const shutDown = ({ loops, consumer, flush, disconnect }: Running): Promise<void> =>
-  givingUpSilent(silentMs, async () => {
+  closingSilentConnections(silentMs, async () => {
     await within(loopsWithinMs, Promise.all(loops.map((loop) => loop.stop())), () => undefined);
     await consumer.stop(flush);
     await within(disconnectWithinMs, disconnect(), () => undefined);

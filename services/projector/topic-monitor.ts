@@ -7,7 +7,7 @@ import {
   losingRisks,
   type LossReason,
   readTopicSettings,
-  refusedOf,
+  refusedSettings,
   topicWarnings,
 } from '../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -47,7 +47,7 @@ export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs)
   const lookAtSettings = async (existing: string[]) => {
     const settings = await readTopicSettings(admin, existing);
     const warnings = topicWarnings(settings);
-    const refused = refusedOf(settings);
+    const refused = refusedSettings(settings);
     const known = topics.filter((topic) => !refused.some((one) => one.topic === topic));
     for (const reason of losingRisks) {
       const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);

@@ -5,14 +5,15 @@ import { errorChain, errorMessage } from '../runtime/error-message.ts';
 type TokenSettings = { url: string; clientId: string; clientSecret: string; scope: string | undefined };
 
 /**
- * A token is used for this part of its lifetime, so that it is still valid when a broker reads it, and so that a
- * connection whose session is renewed in its last fifth gets another one.
+ * The part of its lifetime for which a token is used. The token is then still valid when a broker reads it. A
+ * connection that renews its session in the last fifth gets a new token.
  */
-const usedPart = 0.8;
+const usedFraction = 0.8;
 
 /** The lifetime of a token whose issuer states no lifetime, in seconds. */
 const lifetimeDefaultSeconds = 60;
 
+/** The longest wait for an answer of the issuer, in milliseconds. */
 const timeoutMs = 10_000;
 
 const tokenResponse = z.object({
@@ -28,8 +29,8 @@ export type AccessTokens = {
 };
 
 /**
- * Gets access tokens by the client credentials grant (RFC 6749, 4.4). All connections share one until most of its
- * lifetime is over. kafkajs retries if the issuer is unavailable, but not if it refuses the client.
+ * Gets access tokens by the client credentials grant (RFC 6749, 4.4). All connections share a token until most of its
+ * lifetime is over. kafkajs retries if the issuer is unavailable, but not if the issuer refuses the client.
  */
 export function createAccessTokens(
   settings: TokenSettings,
@@ -43,7 +44,7 @@ export function createAccessTokens(
     usedUntilMs = Infinity;
     try {
       const { access_token: value, expires_in: lifetimeSeconds } = await requestToken(settings);
-      usedUntilMs = requestedMs + lifetimeSeconds * 1_000 * usedPart;
+      usedUntilMs = requestedMs + lifetimeSeconds * 1_000 * usedFraction;
       current = value;
       return value;
     } catch (error) {
@@ -64,8 +65,8 @@ export function createAccessTokens(
 
 /**
  * Authenticates connections with access tokens. If a broker refuses a token, kafkajs tries again with a new token on a
- * new connection, because a gateway may hand out the same token until it ends. kafkajs's own mechanism takes the
- * broker's description of such a refusal for success.
+ * new connection, because a gateway may hand out the same token until it ends. The mechanism of kafkajs would mistake
+ * the broker's description of a refusal for success.
  */
 export const tokenMechanism = (tokens: AccessTokens): Mechanism => ({
   mechanism: 'oauthbearer',
@@ -92,7 +93,7 @@ async function refusalOf(answer: Promise<string | void>): Promise<string> {
   }
 }
 
-/** As kafkajs wants them: bytes after their number. */
+/** Encodes a text as kafkajs sends it: its number of bytes, then the bytes. */
 function withLength(text: string): Buffer {
   const bytes = Buffer.from(text);
   const length = Buffer.alloc(4);
@@ -116,24 +117,27 @@ async function requestToken({ url, clientId, clientSecret, scope }: TokenSetting
   };
   const response = await fetch(url, options).catch((error: Error) => {
     const cause = (error.cause ?? error) as Error & { code?: string };
-    throw unavailable(errorMessage(cause), cause.code);
+    throw unavailableError(errorMessage(cause), cause.code);
   });
   if ([400, 401, 403].includes(response.status))
-    throw Object.assign(new kafkajs.KafkaJSNonRetriableError(failed(`status ${response.status}`)), refusal);
-  if (response.status !== 200) throw unavailable(`status ${response.status}`);
+    throw Object.assign(
+      new kafkajs.KafkaJSNonRetriableError(describeFailure(`status ${response.status}`)),
+      refusal,
+    );
+  if (response.status !== 200) throw unavailableError(`status ${response.status}`);
   const parsed = tokenResponse.safeParse(await response.json().catch(() => null));
   if (parsed.success) return parsed.data;
-  throw unavailable('the response has no access_token');
+  throw unavailableError('the response has no access_token');
 }
 
-const failed = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
+const describeFailure = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
 
 /**
- * After any other error kafkajs tries again on the same connection, which the broker then refuses for good. `code` is
- * that of Node.js, for an issuer whose certificate this process does not accept.
+ * A connection error, because kafkajs then tries again on a new connection. After any other error it would try on the
+ * same one, which the broker refuses. `code` is the code of Node.js, for example for an invalid certificate.
  */
-const unavailable = (reason: string, code?: string) =>
-  new kafkajs.KafkaJSConnectionError(failed(reason), code === undefined ? {} : { code });
+const unavailableError = (reason: string, code?: string) =>
+  new kafkajs.KafkaJSConnectionError(describeFailure(reason), code === undefined ? {} : { code });
 
-/** The error type of a broker that refuses the credentials: the projector treats both alike. */
+/** The error type of a broker that refuses the credentials. The projector treats a refusal of the issuer alike. */
 const refusal = { type: 'SASL_AUTHENTICATION_FAILED' };

@@ -1,18 +1,19 @@
 import { errorChain } from '../runtime/error-message.ts';
 
-/** The addresses in KAFKA_BROKERS, of the clients of this process. */
-const given = new Set<string>();
+/** The addresses in the KAFKA_BROKERS of all clients of this process. */
+const configuredBrokers = new Set<string>();
 
-export const rememberBrokers = (brokers: string[]): void => brokers.forEach((broker) => given.add(broker));
+export const rememberBrokers = (brokers: string[]): void =>
+  brokers.forEach((broker) => configuredBrokers.add(broker));
 
 /**
- * The address at which no broker could be reached, if it is not in KAFKA_BROKERS: a broker advertises it, and every
- * client has to use it. Null for any other error.
+ * The unreachable address in an error, if KAFKA_BROKERS does not name it. A broker advertises this address, so every
+ * client must reach the broker there. Null for any other error.
  */
 export function advertisedAddress(error: unknown): string | null {
   const addresses = errorChain(error).flatMap((cause) => {
     const { name, broker } = cause as { name: string; broker?: unknown };
     return name === 'KafkaJSConnectionError' && typeof broker === 'string' ? [broker] : [];
   });
-  return (given.size > 0 && addresses.find((address) => !given.has(address))) || null;
+  return (configuredBrokers.size > 0 && addresses.find((address) => !configuredBrokers.has(address))) || null;
 }

@@ -12,12 +12,12 @@ export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>> & { file
 
 type ClientOptions = { retries?: number; onError?: (message: string) => void };
 
-/** kafkajs puts this before the reason why a broker of KAFKA_BROKERS could not be used. */
+/** The text that kafkajs writes before the reason why a broker of KAFKA_BROKERS could not be used. */
 const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broker from the list: ';
 
 /**
- * Creates a patched Kafka client, which logs to `logger`. The caller connects it. It repeats a failed request up to
- * `retries` times. `onError` receives the reason of every failure, even before a retry.
+ * Creates a patched Kafka client, which logs to `logger`, and repeats a failed request up to `retries` times. The
+ * caller connects the client. `onError` receives the reason of every failure, even before a retry.
  */
 export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
   const { retries = 8, onError } = options;
@@ -30,7 +30,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
   const certificates = { KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY };
   const readCertificates = createCertificateReader(certificates, files, logger);
   const config: KafkaConfig = {
-    // Brokers name it in logs and quotas, so deployments with different groups also have different client ids.
+    // Brokers name a client by this id in logs and quotas, so deployments with different groups have different ids.
     clientId: settings.CONSUMER_GROUP ?? 'support-read-models',
     brokers: settings.KAFKA_BROKERS,
     ssl: KAFKA_SSL,
@@ -51,9 +51,9 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 }
 
 /**
- * Error responses that pass, and after which the client asks again: during a rebalance one for every heartbeat and
- * commit, after a topic is created or a leader moves one for every request. They are logged as debug: if they go on,
- * the part that waits logs it.
+ * Error responses that pass, and after which the client asks again. During a rebalance every heartbeat and commit gets
+ * one; after a topic is created or a leader moves, every request. They are logged at level debug, because a lasting
+ * error is also logged by the part of the projector that waits for the answer.
  */
 const passingErrors = [
   'The group is rebalancing, so a rejoin is needed',
@@ -64,7 +64,7 @@ const passingErrors = [
   'There is no leader for this topic-partition as we are in the middle of a leadership election',
 ];
 
-/** The lines about a consumer that fails and restarts. The event of it is logged with its error. */
+/** The lines of kafkajs about a consumer that fails and restarts. consumer.ts logs the failure with its error. */
 const restartLines = /^(?:Crash: |Restarting the consumer in )/;
 
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {

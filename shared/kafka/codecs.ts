@@ -4,8 +4,8 @@ import { tooLarge } from './lz77.ts';
 import { snappyDecompress } from './snappy.ts';
 
 /**
- * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB
- * compressed), and stops a hostile batch before it takes the memory.
+ * The largest decompressed size of one batch, in bytes. The default limit of brokers is far lower (1 MiB compressed).
+ * This limit stops a hostile batch before it fills the memory.
  */
 export const batchBytesMax = 64 * 1024 * 1024;
 
@@ -14,61 +14,66 @@ export type Decompress = (content: Buffer, bytesMax: number) => Promise<Buffer>;
 
 /** Reads all codecs of Kafka, by Kafka's names. Node decompresses gzip and zstd in other threads. */
 export const decompressors = {
-  gzip: gzipMembers,
+  gzip: decompressGzip,
   snappy: async (content, bytesMax) => snappyDecompress(content, bytesMax),
   lz4: async (content, bytesMax) => lz4Decompress(content, bytesMax),
-  zstd: zstdFrames,
+  zstd: decompressZstd,
 } satisfies Record<string, Decompress>;
 
 /**
- * An engine writes its output in pieces of about the expected size. The memory of smaller pieces would come from Node's
- * pool, or stay with malloc once it is given back.
+ * The bounds of the pieces in which zlib writes its output. The memory of smaller pieces would come from Node's pool,
+ * or malloc would keep it after its release.
  */
 const pieceBytesMin = 256 * 1024;
 const pieceBytesMax = 1024 * 1024;
 const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesMin), pieceBytesMax);
 
-type Engine = Gunzip | ZstdDecompress;
+type ZlibStream = Gunzip | ZstdDecompress;
+
+/** gzip stores the size of its last member at the end. Of a single member, the output is then one piece, not copied. */
+async function decompressGzip(content: Buffer, bytesMax: number): Promise<Buffer> {
+  const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
+  return readOutput(createGunzip({ chunkSize: pieceBytes(size) }), 'gzip', content, bytesMax);
+}
+
+/** A producer may have written several frames. Node reads them one after another. */
+async function decompressZstd(content: Buffer, bytesMax: number): Promise<Buffer> {
+  const chunkSize = pieceBytes(8 * content.length);
+  return readOutput(createZstdDecompress({ chunkSize }), 'zstd', content, bytesMax);
+}
 
 /**
- * gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy.
+ * Writes the content to a stream of zlib, and reads its output. Ends the stream at the first piece beyond the limit.
  */
-async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
-  return outputOf(createGunzip({ chunkSize: pieceBytes(size) }), 'gzip', content, bytesMax);
-}
-
-/** A producer may have written several frames: Node reads them one after another. */
-async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const chunkSize = pieceBytes(8 * content.length);
-  return outputOf(createZstdDecompress({ chunkSize }), 'zstd', content, bytesMax);
-}
-
-/** The output of an engine for the content. The engine ends at the first piece beyond the limit. */
-async function outputOf(engine: Engine, codec: string, content: Buffer, bytesMax: number): Promise<Buffer> {
+async function readOutput(
+  stream: ZlibStream,
+  codec: string,
+  content: Buffer,
+  bytesMax: number,
+): Promise<Buffer> {
   const pieces: Buffer<ArrayBuffer>[] = [];
   let bytes = 0;
-  engine.end(content);
-  for await (const piece of engine as AsyncIterable<Buffer<ArrayBuffer>>) {
+  stream.end(content);
+  for await (const piece of stream as AsyncIterable<Buffer<ArrayBuffer>>) {
     bytes += piece.length;
     if (bytes > bytesMax) throw tooLarge(codec, bytesMax);
     pieces.push(piece);
   }
-  return joined(pieces, bytes);
+  return joinPieces(pieces, bytes);
 }
 
 /**
- * Joins the pieces of an engine that has ended. Gives the memory of each back once it is copied: otherwise the output
- * would take twice its size until the next garbage collection.
+ * Joins the pieces of an output. Releases the memory of each piece once it is copied. Otherwise the output would take
+ * twice its size until the next garbage collection.
  */
-function joined(pieces: Buffer<ArrayBuffer>[], bytes: number): Buffer {
+function joinPieces(pieces: Buffer<ArrayBuffer>[], bytes: number): Buffer {
   const [first] = pieces;
   if (first && pieces.length === 1 && first.length === first.buffer.byteLength) return first;
   const output = Buffer.allocUnsafeSlow(bytes);
-  let at = 0;
+  let offset = 0;
   for (const [index, piece] of pieces.entries()) {
-    output.set(piece, at);
-    at += piece.length;
+    output.set(piece, offset);
+    offset += piece.length;
     // Two pieces may share their memory.
     if (pieces[index + 1]?.buffer !== piece.buffer) piece.buffer.transfer(0);
   }

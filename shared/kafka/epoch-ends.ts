@@ -3,12 +3,13 @@ import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
 import { type Broker, failureOf } from './metadata.ts';
 
 /**
- * Where the records of a leader epoch end in a log, as its leader knows it: the latest epoch that is not after the one
- * asked for, and the offset after its last record. Both are -1 if the log has no epoch that early or that late.
+ * Where the records of a leader epoch end in the log of the present leader. If that log lacks the requested epoch,
+ * `leaderEpoch` is the latest earlier one. `endOffset` is the offset after its last record. Both are -1 if the leader
+ * knows no such epoch.
  */
 export type EpochEnd = { leaderEpoch: number; endOffset: number };
 
-/** The leader epochs to be asked for, by `<topic>/<partition>`, and the epochs of the present leaders. */
+/** By `<topic>/<partition>`: the `epoch` whose end is requested, and the `leaderEpoch` of the present leader. */
 export type WantedEpochs = Map<string, { epoch: number; leaderEpoch: number }>;
 
 /** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
@@ -33,13 +34,13 @@ const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: 
 const apiKey = 23;
 const apiVersion = 3;
 
-/** The id of a replica, in the request of a consumer. */
+/** The replica id in the request of a client that is no replica. */
 const consumerId = -1;
 
 /**
- * Asks the leader of some partitions where an epoch of each ends. The answer lacks a partition that the broker does not
- * lead, or does not lead in the requested epoch any more. Rejects if the broker refuses this client. Needs Kafka's
- * right Describe on the topics.
+ * Asks the leader of partitions where an epoch of each ends. The result lacks partitions that the broker does not lead,
+ * or no longer leads in `leaderEpoch`. Rejects if the broker refuses this client. Needs Kafka's right Describe on the
+ * topics.
  */
 export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promise<Map<string, EpochEnd>> {
   const decoded = await leader.connectionPool.send({
@@ -49,7 +50,7 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
       apiName: 'OffsetForLeaderEpoch',
       encode: async () => encodeRequest(wanted),
     },
-    response: { decode: async (payload) => decodeResponse(payload), parse: async (found) => found },
+    response: { decode: async (payload) => decodeResponse(payload), parse: async (ends) => ends },
   });
   const ends = new Map<string, EpochEnd>();
   for (const { key, errorCode, ...end } of decoded) {
@@ -62,11 +63,11 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
 
 function encodeRequest(wanted: WantedEpochs): Encoder {
   const partitions = [...wanted].map(([key, epochs]) => ({ ...parsePartitionKey(key), ...epochs }));
-  const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) =>
+  const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, topicPartitions]) =>
     new KafkajsEncoder()
       .writeString(topic)
       .writeArray(
-        some.map(({ partition, leaderEpoch, epoch }) =>
+        topicPartitions.map(({ partition, leaderEpoch, epoch }) =>
           new KafkajsEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
         ),
       ),

@@ -80,8 +80,8 @@ const refuses: Record<ErrorClass, boolean> = {
 };
 
 /**
- * Whether the brokers or MongoDB answer, but refuse this process or its writes. It may pass, but a process that
- * reads its settings and files again may be needed.
+ * Whether the brokers or MongoDB answer, but refuse this process or its writes. A lasting refusal may end only after a
+ * restart, when the process reads its settings and files again.
  */
 export const isRefusal = (error: unknown): boolean => refuses[classify(error).is];
 

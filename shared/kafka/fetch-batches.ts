@@ -17,14 +17,15 @@ type Fetch = (options: {
 }) => Promise<{ responses: { partitions: { messages: Message[] }[] }[] }>;
 type Message = Partial<BatchMessage> & Partial<ErrorMessage> & Partial<ThrottleMessage> & { offset: string };
 
-/** The batches from an offset on; `nextOffset` is where the next fetch begins. */
+/** The batches from an offset on. The next fetch begins at `nextOffset`. */
 export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
 
-/** Bytes of one fetch, and how long it waits for the first of them, in milliseconds. A larger batch comes whole. */
+/** The most bytes of one fetch. A larger batch is delivered whole. */
 const fetchBytes = 4 * 1024 * 1024;
+/** How long a broker waits for the first byte, in milliseconds. */
 const fetchWaitMs = 1_000;
 
-/** A fetch rejects after this number of answers in a row that a quota has emptied, or for a longer wait. */
+/** A fetch rejects once a quota has emptied this number of answers in a row, or makes it wait longer than this. */
 const throttledMax = { answers: 3, ms: 30_000 };
 
 /**
@@ -44,14 +45,18 @@ export async function fetchBatches(
   const broker = (await cluster.findBroker({ nodeId })) as { fetch: Fetch };
   const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
-  const messages = await untilDelivered(async () => {
+  const messages = await fetchUntilDelivered(async () => {
     const fetched = await broker
       .fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] })
       .catch((error: Error & { type?: string }) => {
         if (error.type === 'OFFSET_OUT_OF_RANGE') return null;
         throw error;
       });
-    return fetched?.responses.flatMap(({ partitions }) => partitions.flatMap((one) => one.messages)) ?? [];
+    return (
+      fetched?.responses.flatMap(({ partitions }) =>
+        partitions.flatMap(({ messages: fetchedMessages }) => fetchedMessages),
+      ) ?? []
+    );
   });
   const last = messages.at(-1);
   if (!last) return null;
@@ -60,8 +65,8 @@ export async function fetchBatches(
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }
 
-/** Fetches again if a quota has emptied the answer: kafkajs sends the next request once the wait is over. */
-async function untilDelivered(fetch: () => Promise<Message[]>): Promise<Message[]> {
+/** Fetches again if a quota has emptied the answer. kafkajs itself delays the next request until the wait is over. */
+async function fetchUntilDelivered(fetch: () => Promise<Message[]>): Promise<Message[]> {
   for (let answers = 1; ; answers += 1) {
     const messages = await fetch();
     const throttledMs = messages[0]?.throttledMs ?? 0;

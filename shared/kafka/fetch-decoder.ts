@@ -34,15 +34,17 @@ type PartitionData = {
 };
 
 /**
- * The message that kafkajs is given for a whole record batch: with the last offset of the batch, after which it
- * continues. `handleBatch` takes the batch out again.
+ * The one message that kafkajs gets for a whole record batch. kafkajs continues after its offset, the last one of the
+ * batch. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
 /** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
 export type ErrorMessage = { offset: string; error: string };
-/** The message in place of each partition, at this offset, if a quota throttles the client: nothing is delivered. */
+/** The message of each requested partition if a quota throttles the client, so that the broker delivers nothing. */
 export type ThrottleMessage = { offset: string; throttledMs: number };
-/** A control record: kafkajs uses its offset and drops it. `leaderEpoch` is that of the batch that it stands for. */
+/**
+ * A control record, of which kafkajs uses only the offset. `leaderEpoch` is the epoch of the batch that it stands for.
+ */
 type EndMarker = { offset: string; isControlRecord: true; key: null; leaderEpoch: number };
 export type Message = BatchMessage | ErrorMessage | ThrottleMessage | EndMarker;
 
@@ -59,10 +61,14 @@ type Decoder = {
 const fetchVersion = 11;
 
 /**
- * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is
- * applied. Its own decoder holds everything decompressed, takes quadratic time for the headers of a record, delivers
- * records of overlapping aborted transactions, fetches a batch that compaction has emptied again forever, and rejects
- * all partitions of a response for one batch that it cannot decode, or for one partition that its broker cannot read.
+ * Replaces the decoder of Fetch responses. kafkajs gets one message for each record batch, and the projector decodes a
+ * batch when it applies it. The decoder of kafkajs itself has five faults:
+ *
+ * - it keeps everything decompressed in memory
+ * - it takes quadratic time for the headers of a record
+ * - it delivers records of overlapping aborted transactions
+ * - it fetches a batch that compaction has emptied again and again, forever
+ * - it rejects the whole response if it cannot decode one batch, or if the broker cannot read one partition
  */
 export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
@@ -94,8 +100,8 @@ function requirePermission(data: FetchData): FetchData {
 }
 
 /**
- * Moves a random topic to the front, and in each topic a random partition. Brokers return a batch that is larger than
- * the limit of its partition only for the first partition that has records, so each must come first at times.
+ * Rotates the topics, and the partitions of each topic, by a random number. Brokers return a batch beyond the limit of
+ * its partition only for the first partition that has records, so each partition must come first now and then.
  */
 const rotate = (topics: FetchRequest['topics']): FetchRequest['topics'] =>
   rotated(topics.map((topic) => ({ ...topic, partitions: rotated(topic.partitions) })));
@@ -117,21 +123,26 @@ async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRe
     return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, requested)) };
   });
   if (clientSideThrottleTime === 0 || responses.length > 0) return { clientSideThrottleTime, responses };
-  return { clientSideThrottleTime, responses: throttled(request, clientSideThrottleTime) };
+  return { clientSideThrottleTime, responses: throttledResponses(request, clientSideThrottleTime) };
 }
 
-/** Beyond the quota of a client, a broker answers at once, with the time to wait and without a partition. */
-const throttled = ({ topics }: FetchRequest, throttledMs: number): FetchData['responses'] =>
+/**
+ * If a client exceeds its quota, a broker answers only with the time to wait. Each partition gets a message for that.
+ */
+const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): FetchData['responses'] =>
   topics.map(({ topic, partitions }) => ({
     topicName: topic,
     partitions: partitions.map(({ partition, fetchOffset }) => ({
-      ...{ partition, errorCode: 0, highWatermark: '-1' },
-      ...{ abortedTransactions: [], preferredReadReplica: -1 },
+      partition,
+      errorCode: 0,
+      highWatermark: '-1',
+      abortedTransactions: [],
+      preferredReadReplica: -1,
       messages: [{ offset: fetchOffset, throttledMs }],
     })),
   }));
 
-/** The errors of a broker that cannot read a partition, by their code. It can read the others. */
+/** The errors of a broker that cannot read one partition, but may read others, by their code. */
 const readErrors = new Map([
   [-1, 'UNKNOWN'],
   [2, 'CORRUPT_MESSAGE'],
@@ -151,42 +162,45 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
   }));
   const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
-  const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
+  const fetchOffset = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
   // The messages are already filtered, so kafkajs must not filter them again.
-  const found = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
-  const failing = (error: string) => ({
-    ...found,
+  const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
+  const withError = (error: string) => ({
+    ...fields,
     errorCode: 0,
-    messages: [{ offset: String(from), error }],
+    messages: [{ offset: String(fetchOffset), error }],
   });
-  const error = readErrors.get(errorCode);
-  if (error !== undefined) return failing(error);
+  const readError = readErrors.get(errorCode);
+  if (readError !== undefined) return withError(readError);
   try {
-    return { ...found, errorCode, messages: messagesOf(splitBatches(records, from), aborted) };
+    return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {
-    // A control batch that cannot be read: whether it ends an aborted transaction is unknown.
-    return failing('CORRUPT_MESSAGE');
+    // A control batch cannot be read, so it is unknown whether it ends an aborted transaction.
+    return withError('CORRUPT_MESSAGE');
   }
 }
 
-/** The bytes of an offset and a length, which precede every batch, and of the fields up to the format. */
+/** The bytes at the beginning of every frame: its offset, its length, and the fields up to the format. */
 const frameBytes = 17;
 
 /**
- * Splits the bytes of a partition into batches, and frames of other formats, each of one offset. If a frame cannot be
- * read, the rest of the bytes counts as one batch, which cannot be decoded and spans one offset. The end that the size
- * limit of a response has truncated is left out; a later fetch returns that batch whole.
+ * Splits the bytes of a partition into batches. A frame of another format becomes a batch of one offset. If a frame
+ * cannot be read, the remaining bytes become a batch of one offset, which cannot be decoded. A batch that the size
+ * limit has truncated is left out, because a later fetch returns it whole.
  */
-function splitBatches(response: Buffer, from: number): RawBatch[] {
+function splitBatches(response: Buffer, fetchOffset: number): RawBatch[] {
   const batches: RawBatch[] = [];
-  for (let start = 0; response.length - start >= frameBytes;) {
+  let start = 0;
+  while (response.length - start >= frameBytes) {
     const end = frameEnd(response, start);
     if (end !== null && end > response.length) break;
-    // A copy: a queued batch must not keep the response of all partitions in memory.
+    // Copied, because a queued batch must not keep the response of all partitions in memory.
     const bytes = Buffer.allocUnsafeSlow((end ?? response.length) - start);
     response.copy(bytes, 0, start);
-    const next = Math.max(from, (batches.at(-1)?.lastOffset ?? -1) + 1);
-    if (end === null) return [...batches, { baseOffset: next, lastOffset: next, bytes }];
+    if (end === null) {
+      const nextOffset = Math.max(fetchOffset, (batches.at(-1)?.lastOffset ?? -1) + 1);
+      return [...batches, { baseOffset: nextOffset, lastOffset: nextOffset, bytes }];
+    }
     const baseOffset = Number(bytes.readBigInt64BE(0));
     const lastOffset = isRecordBatch(bytes) ? Number(batchHeader(bytes).lastOffset) : baseOffset;
     batches.push({ baseOffset, lastOffset, bytes });
@@ -203,8 +217,8 @@ function frameEnd(bytes: Buffer, start: number): number | null {
 }
 
 /**
- * The messages for batches with records, without aborted transactions. If the last batch yields no message, a control
- * record with its last offset stands for it, since kafkajs continues after the last message.
+ * Returns a message for each batch with records, except those of aborted transactions. If the last batch has none, a
+ * control record with its last offset stands for it, because kafkajs continues after the last message.
  */
 function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
   const messages: Message[] = [];
@@ -222,12 +236,12 @@ function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message
 }
 
 function hasRecords({ bytes }: RawBatch, isAborted: AbortFilter): boolean {
-  // A frame of another format is rejected when it is decoded.
+  // A frame of another format cannot be decoded later: its records become dead letters.
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
   const hasKey = header.isControl && bytes.length > batchHeaderBytes;
-  const first = { bytes, at: batchHeaderBytes };
-  const firstKey = hasKey ? readRecord(first, { ...header, partition: 0 }).key : null;
+  const cursor = { bytes, at: batchHeaderBytes };
+  const firstKey = hasKey ? readRecord(cursor, { ...header, partition: 0 }).key : null;
   return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;
 }
 
@@ -243,9 +257,8 @@ type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 type AbortFilter = (batch: BatchHeader, firstKey: Buffer | null | undefined) => boolean;
 
 /**
- * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the
- * key of its first record, as the Java consumer does. Brokers list aborted transactions in the order in which they
- * ended.
+ * Returns a function to call for each batch, in the order of the log. It decides as the Java consumer does whether the
+ * transaction of the batch was aborted. Brokers list aborted transactions in the order in which they ended.
  */
 export function createAbortFilter(aborted: AbortedTransaction[]): AbortFilter {
   const upcoming = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));

@@ -10,36 +10,34 @@ type AskedCluster = {
 
 /** The named topics that this client does not find. */
 export type FoundTopics = {
-  /** No broker has them. */
+  /** The topics that no broker has. */
   missing: string[];
-  /**
-   * Without the right Describe on a topic, brokers do not say whether it exists. A list of all topics leaves it out.
-   */
+  /** The topics on which this client lacks the right Describe: brokers do not show it whether they exist. */
   hidden: string[];
 };
 
-/** Asks every live broker for the topics by name: one that has just started may not know them yet. */
+/** Kafka's code for a topic that the broker does not know. */
+const unknownTopic = 3;
+
+/** Asks every live broker for the topics by name, because a broker that has just started may not know them yet. */
 export async function findTopics(cluster: AskedCluster, topics: string[]): Promise<FoundTopics> {
   await cluster.refreshMetadata();
   const answers = await Promise.allSettled(
     cluster.getNodeIds().map(async (nodeId) => readMetadata(await cluster.findBroker({ nodeId }), topics)),
   );
-  const known = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-  const named = (isMeant: (errorCode: number) => boolean) =>
-    new Set(known.filter(({ errorCode }) => isMeant(errorCode)).map(({ topic }) => topic));
-  const refused = named((errorCode) => errorCode === topicAuthorizationFailed);
-  // Any other error is of a topic that exists.
-  const existing = named((errorCode) => ![unknownTopic, topicAuthorizationFailed].includes(errorCode));
+  const metadata = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const topicsWith = (matches: (errorCode: number) => boolean) =>
+    new Set(metadata.filter(({ errorCode }) => matches(errorCode)).map(({ topic }) => topic));
+  const refused = topicsWith((errorCode) => errorCode === topicAuthorizationFailed);
+  // A topic with any other error exists.
+  const existing = topicsWith((errorCode) => ![unknownTopic, topicAuthorizationFailed].includes(errorCode));
   const absent = topics.filter((topic) => !existing.has(topic));
   const missing = absent.filter((topic) => !refused.has(topic));
   const failed = answers.find((answer) => answer.status === 'rejected');
-  // The broker that does not answer may know it.
+  // A broker that does not answer may know the missing topics.
   if (missing.length > 0 && failed) throw failed.reason;
   return { missing, hidden: absent.filter((topic) => refused.has(topic)) };
 }
-
-/** Kafka's code for a topic that the broker does not know. */
-const unknownTopic = 3;
 
 /** The message to an operator about topics that this client may not see. */
 export const describeHidden = (hidden: string[]): string =>

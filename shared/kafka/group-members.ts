@@ -59,29 +59,30 @@ const groupErrors = [
   'GROUP_MAX_SIZE_REACHED',
 ];
 
-/** The error of a group that refuses this client, with its name, which kafkajs leaves out. Any other error as it is. */
-export function namingGroup(groupId: string, error: unknown): unknown {
+/** Adds the name of the group to the error of a group that refuses this client. Returns any other error as it is. */
+export function withGroupName(groupId: string, error: unknown): unknown {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type ?? '');
   if (!types.some((type) => groupErrors.includes(type))) return error;
   return new Error(`${groupId} (CONSUMER_GROUP): ${errorMessage(error)}`, { cause: error });
 }
 
-/** Does something with a group, and names it in its error. */
+/** Runs `work` with a group. Names the group in an error with which the group refuses this client. */
 export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw namingGroup(groupId, error);
+    throw withGroupName(groupId, error);
   }
 }
 
 /** The foreign members of a group, in words; null without foreign members. */
 export function describeForeignMembers(members: Member[]): string | null {
-  const found = members.flatMap(({ memberId, clientId, host, foreignBecause }) =>
+  const foreignMembers = members.flatMap(({ memberId, clientId, host, foreignBecause }) =>
     foreignBecause === null ? [] : [`client ${clientId} on ${host} (${foreignBecause}), member ${memberId}`],
   );
-  return found.length === 0
-    ? null
-    : `another client is in the consumer group of these projectors: ${found.join('; ')}. Stop it, or set ` +
-        'CONSUMER_GROUP to a group of its own for one of the two';
+  if (foreignMembers.length === 0) return null;
+  return (
+    `another client is in the consumer group of these projectors: ${foreignMembers.join('; ')}. Stop it, or set ` +
+    'CONSUMER_GROUP to a group of its own for one of the two'
+  );
 }

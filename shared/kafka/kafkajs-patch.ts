@@ -6,9 +6,9 @@ import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 import { leaderEpochOf, type RawBatch } from './record-batch.ts';
-import { type ConnectionParts, giveUpTimedOut } from './silent-connections.ts';
+import { closeTimedOutConnections, type ConnectionParts } from './silent-connections.ts';
 
-/** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
+/** The patched version. Before an upgrade, compare the new sources of kafkajs with this file and its imports. */
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
@@ -44,8 +44,9 @@ type FetchedBatch = Batch & { rawMessages: Message[]; fetchedOffset: string };
 const patched = new WeakSet<object>();
 
 /**
- * Patches kafkajs in this process, once. Throws if the installed version is not `patchedVersion`. A consumer then needs
- * `eachBatch`: `eachMessage` would not get past a batch without messages.
+ * Patches kafkajs in this process, once. Each function that it calls states the fault of kafkajs that it corrects.
+ * Throws if the installed version is not `patchedVersion`. A consumer then needs `eachBatch`, because `eachMessage`
+ * would not get past a batch without messages.
  */
 export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   if (patched.has(parts.fetch)) return;
@@ -65,7 +66,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   renewShortSessions(parts);
   closeUnauthenticated(parts);
   nameOtherProtocol(parts);
-  giveUpTimedOut(parts);
+  closeTimedOutConnections(parts);
   patched.add(parts.fetch);
 }
 
@@ -87,9 +88,9 @@ export function installedKafkajs(): KafkajsParts {
   };
 }
 
-/** The answer of a broker that was asked for the records of a partition. */
+/** The answer of a broker to a fetch of one partition. */
 export type Fetched = {
-  /** The offset that was asked for. */
+  /** The requested offset. */
   offset: number;
   /** Why the broker cannot read the partition at this offset; null if it can. */
   error: string | null;
@@ -125,7 +126,7 @@ function throttledMsOf(batch: Batch): number {
   return first && 'throttledMs' in first ? first.throttledMs : 0;
 }
 
-/** The offset that the batch was fetched from. The types of kafkajs do not include it. */
+/** The offset from which the batch was fetched. The types of kafkajs do not include it. */
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
 
 /** The leader epoch of the last fetched record batch, even if the patch filtered it out; -1 without an epoch. */
@@ -137,9 +138,9 @@ export function leaderEpochOfLast(batch: Batch): number {
 }
 
 /**
- * kafkajs skips a batch that holds only control or aborted records, or that compaction has emptied, whatever its fetch
- * offset. The patch delivers such a batch to `eachBatch` without messages, so that only `handleBatch` decides which
- * offsets are read.
+ * kafkajs skips a batch that has only control or aborted records, or that compaction has emptied, even if it was
+ * fetched from a wrong offset. The patch delivers such a batch to `eachBatch` without messages: `handleBatch` then
+ * checks the offset of every batch.
  */
 function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
   prototype.isEmptyDueToFiltering = () => false;
@@ -160,22 +161,22 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
   const configured = new WeakMap<ConsumerGroup, { maxWaitMs: number; maxBytes: number }>();
   const fetch = prototype.fetch;
   prototype.fetch = function (this: ConsumerGroup, nodeId) {
-    const given = configured.get(this) ?? {
+    const limits = configured.get(this) ?? {
       maxWaitMs: this.maxWaitTime,
       maxBytes: this.maxBytesPerPartition,
     };
-    const { maxWaitMs, maxBytes } = given;
-    configured.set(this, given);
+    const { maxWaitMs, maxBytes } = limits;
+    configured.set(this, limits);
     this.maxWaitTime = this.paused().length > 0 ? Math.min(pausedWaitMs, maxWaitMs) : maxWaitMs;
-    const partitions = this.assigned().reduce((sum, { partitions: some }) => sum + some.length, 0);
-    this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitions));
+    const partitionCount = this.assigned().reduce((sum, { partitions }) => sum + partitions.length, 0);
+    this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitionCount));
     return fetch.call(this, nodeId);
   };
 }
 
 /**
- * If a quota throttles the client at a broker, kafkajs holds the next request back, even for hours. While it waits, the
- * consumer sends no heartbeat and cannot stop, so the patch does not fetch from that broker before the wait is over.
+ * If a quota throttles the client at a broker, kafkajs delays the next request, even for hours. During this delay the
+ * consumer sends no heartbeat and cannot stop. The patch therefore sends that broker no fetch before the delay is over.
  */
 function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
   const throttledUntil = new WeakMap<ConsumerGroup, Map<number, number>>();
@@ -207,8 +208,8 @@ const leaderErrors = [
 const leaderPauseMs = 100;
 
 /**
- * If a partition has another leader, kafkajs joins the group again, and all partitions of this process wait for their
- * start offsets. The patch only reads the metadata, because a new leader does not change the assignment.
+ * After a change of leader, kafkajs joins the group again, and all partitions of this process wait for their start
+ * offsets. The patch only reads the metadata again, because a new leader does not change the assignment.
  */
 function followLeaders({ consumerGroup: { prototype } }: KafkajsParts): void {
   const recover = prototype.recoverFromFetch;
@@ -220,8 +221,8 @@ function followLeaders({ consumerGroup: { prototype } }: KafkajsParts): void {
 }
 
 /**
- * After the first response on a connection, kafkajs checks for unsent requests every millisecond, forever: 900 times a
- * second for each used connection. The patch checks only while there are some.
+ * After the first response on a connection, kafkajs checks for unsent requests every millisecond, forever. That wakes
+ * the process 900 times a second for each used connection. The patch checks only while requests are unsent.
  */
 function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
   const { scheduleCheckPendingRequests } = prototype;
@@ -231,19 +232,19 @@ function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
 }
 
 /**
- * If no broker names the coordinator of the group, even after a mere restart, kafkajs drops their errors and ends the
- * consumer for good. The patch rejects with the last error, which says whether to try again.
+ * If no broker names the coordinator of the group, for example because all have just restarted, kafkajs drops their
+ * errors and ends the consumer forever. The patch rejects with the last error, which shows whether to try again.
  */
 function keepCoordinatorErrors({ cluster: { prototype } }: KafkajsParts): void {
   prototype.findGroupCoordinatorMetadata = async function (this: Cluster, group) {
     let failure: unknown;
-    const found = await this.brokerPool.withBroker(({ broker }) =>
+    const coordinator = await this.brokerPool.withBroker(({ broker }) =>
       broker.findGroupCoordinator(group).catch((error: unknown) => {
         failure = error;
         throw error;
       }),
     );
-    if (found === null) throw failure;
-    return found;
+    if (coordinator === null) throw failure;
+    return coordinator;
   };
 }

@@ -11,22 +11,22 @@ type Connection = {
 };
 type Call = { request: { apiKey: number } };
 
-/** The code of the error of a connection whose listener seems to speak another protocol: TLS, SASL or neither. */
+/** The error code of a connection whose listener seems to expect another protocol: TLS, SASL or neither. */
 export const otherProtocol = 'ERR_LISTENER_PROTOCOL';
 
-/** ApiVersions, SaslHandshake and SaslAuthenticate: a listener with SASL answers these to any client. */
-const answeredToAll = [18, 17, 36];
+/** ApiVersions, SaslHandshake and SaslAuthenticate: a listener answers these even if the settings do not fit. */
+const apisAnsweredToAll = [18, 17, 36];
 
 /** The addresses at which a broker has answered a request of this process. */
-const answered = new Set<string>();
+const answeredAddresses = new Set<string>();
 
 /** The codes of OpenSSL for a server that answers without TLS. */
 const plainAnswers = ['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'];
 
 /**
- * A broker closes the connection of a client that speaks another protocol than the listener, without a word. kafkajs
- * reports that like the end of a broker. The patch names it, unless a broker has answered at that address before: then
- * the settings fit.
+ * If a client speaks another protocol than the listener, the broker closes the connection without an answer. kafkajs
+ * reports that like the end of a broker. The patch reports the probable cause, unless a broker has answered at that
+ * address before: the settings then fit.
  */
 export function nameOtherProtocol({ connection: { prototype } }: ListenerParts): void {
   const { connect, send, rejectRequests } = prototype;
@@ -34,28 +34,29 @@ export function nameOtherProtocol({ connection: { prototype } }: ListenerParts):
     try {
       return await connect.call(this);
     } catch (error) {
-      throw isEndOfHandshake(error) ? named(this, error) : error;
+      throw isEndOfHandshake(error) ? withOtherProtocol(this, error) : error;
     }
   };
   prototype.rejectRequests = function (this: Connection, error) {
-    rejectRequests.call(this, isClosed(error) ? named(this, error) : error);
+    rejectRequests.call(this, isClosed(error) ? withOtherProtocol(this, error) : error);
   };
   prototype.send = async function (this: Connection, call) {
-    const isAnswer = !answeredToAll.includes(call.request.apiKey);
+    const isAnswer = !apisAnsweredToAll.includes(call.request.apiKey);
     try {
       const response = await send.call(this, call);
-      if (isAnswer) answered.add(this.broker);
+      if (isAnswer) answeredAddresses.add(this.broker);
       return response;
     } catch (error) {
-      // An error that the broker has answered has a type.
-      if (isAnswer && typeof (error as { type?: unknown }).type === 'string') answered.add(this.broker);
+      // Only an error in an answer of the broker has a type.
+      if (isAnswer && typeof (error as { type?: unknown }).type === 'string')
+        answeredAddresses.add(this.broker);
       throw error;
     }
   };
 }
 
-function named({ broker }: Connection, error: Error): Error {
-  if (answered.has(broker)) return error;
+function withOtherProtocol({ broker }: Connection, error: Error): Error {
+  if (answeredAddresses.has(broker)) return error;
   const message = `${broker} accepts connections, but closes them before it answers (${error.message})`;
   return new kafkajs.KafkaJSConnectionError(message, { broker, code: otherProtocol });
 }
@@ -68,6 +69,6 @@ function isEndOfHandshake(error: unknown): error is Error {
   );
 }
 
-/** The end of a connection that was open. */
+/** Whether an error is the end of a connection that was open. */
 const isClosed = (error: Error): boolean =>
   error.name === 'KafkaJSConnectionClosedError' || (error as { code?: unknown }).code === 'ECONNRESET';

@@ -71,27 +71,27 @@ const readUncommitted = 0;
 const readCommitted = 1;
 
 /**
- * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
- * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time.
+ * Creates a client for the logs of many topics. The client asks every live broker for the partitions, because only the
+ * leader of a new partition surely knows it. The admin client of kafkajs asks one broker for one topic at a time.
  */
 export function createLogClient(kafka: Kafka): LogClient {
   const cluster = createCluster(kafka);
   /** The leaders that the last read has found. */
-  let found: Leaders = { leaders: new Map(), leaderEpochs: new Map() };
+  let lastLeaders: Leaders = { leaders: new Map(), leaderEpochs: new Map() };
   const client: LogClient = {
     connect: () => cluster.connect(),
     disconnect: () => cluster.disconnect(),
     fetch: (from, offset) => fetchBatches(cluster, from, offset),
-    epochEnds: (epochs) => askForEpochEnds(cluster, found, epochs),
+    epochEnds: (epochs) => askForEpochEnds(cluster, lastLeaders, epochs),
     find: (topics) => findTopics(cluster, topics),
     tryFetch: async (topics) => {
       const { ends, unreachable } = await client.read(topics);
-      return tryFetch(cluster, topics, { ends, leaders: found.leaders, unreachable });
+      return tryFetch(cluster, topics, { ends, leaders: lastLeaders.leaders, unreachable });
     },
     tryJoin: (member) => tryJoin(cluster, member),
     read: async (topics) => {
       await cluster.addMultipleTargetTopics(topics);
-      // Finds the live brokers; the partitions in this one response are not used.
+      // Finds the live brokers. The partitions in this response of one broker are not used.
       await cluster.refreshMetadata();
       const brokers = cluster.getNodeIds();
       const failed = new Map<string, unknown>();
@@ -108,21 +108,21 @@ export function createLogClient(kafka: Kafka): LogClient {
         );
       const topicsFound: TopicMetadata[] = [];
       await askAll(async (broker, nodeId) => {
-        const known = await readMetadata(broker, topics);
-        // This broker may be the only one that knows a partition of the topic.
-        const failure = known.map(({ errorCode, topic }) => failureOf(errorCode, topic)).find(Boolean);
+        const metadata = await readMetadata(broker, topics);
+        // The broker counts as failed, because it may be the only one that knows a partition of the topic.
+        const failure = metadata.map(({ errorCode, topic }) => failureOf(errorCode, topic)).find(Boolean);
         if (failure) failed.set(nodeId, failure);
-        topicsFound.push(...known);
+        topicsFound.push(...metadata);
       });
       if (brokers.length === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
       const [failure] = failed.values();
       if (failed.size === brokers.length) throw failure as Error;
       const merged = mergeTopics(topicsFound);
-      found = merged;
-      const ledBy = Map.groupBy(merged.leaders.keys(), (key) => String(merged.leaders.get(key)));
+      lastLeaders = merged;
+      const partitionsByLeader = Map.groupBy(merged.leaders.keys(), (key) => String(merged.leaders.get(key)));
       const ends: LogState['ends'] = new Map();
       await askAll(async (broker, nodeId) => {
-        for (const [key, offsets] of await readOffsets(broker, ledBy.get(nodeId) ?? []))
+        for (const [key, offsets] of await readOffsets(broker, partitionsByLeader.get(nodeId) ?? []))
           ends.set(key, offsets);
       });
       const unreachable = [...failed].map(([broker, error]) => ({ broker, error }));
@@ -135,7 +135,7 @@ export function createLogClient(kafka: Kafka): LogClient {
 
 type Leaders = Pick<MergedTopics, 'leaders' | 'leaderEpochs'>;
 
-/** Asks each leader where the epochs of its partitions end. A leader that does not answer leaves them out. */
+/** Asks each leader where the epochs of its partitions end. The result lacks the partitions of a silent leader. */
 async function askForEpochEnds(
   cluster: Cluster,
   { leaders, leaderEpochs }: Leaders,
@@ -152,9 +152,9 @@ async function askForEpochEnds(
     const broker = await cluster.findBroker({ nodeId: String(nodeId) });
     for (const [key, end] of await readEpochEnds(broker, wanted)) ends.set(key, end);
   };
-  const ledBy = Map.groupBy(epochs.keys(), (key) => leaders.get(key) ?? -1);
-  ledBy.delete(-1);
-  await Promise.all([...ledBy].map(([nodeId, keys]) => ask(nodeId, keys).catch(throwIfRefused)));
+  const partitionsByLeader = Map.groupBy(epochs.keys(), (key) => leaders.get(key) ?? -1);
+  partitionsByLeader.delete(-1);
+  await Promise.all([...partitionsByLeader].map(([nodeId, keys]) => ask(nodeId, keys).catch(throwIfRefused)));
   return ends;
 }
 
@@ -167,7 +167,7 @@ function throwIfRefused(error: unknown): void {
 async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
   if (keys.length === 0) return new Map();
   const readEnds = async () => {
-    // In this order: only an open transaction is between the two.
+    // The ends first: then a stable offset below the end shows an open transaction, not records in between.
     const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
     return [ends, await listOffsets(leader, keys, atEnd)] as const;
   };
@@ -208,8 +208,8 @@ const atStart = -2;
 const atEnd = -1;
 
 /**
- * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. It leaves out partitions that the
- * broker does not lead, or not yet, where kafkajs would reject the whole response.
+ * Reads an offset of each partition from its leader, by `<topic>/<partition>`. Leaves out partitions that the broker
+ * does not lead, or not yet. kafkajs would reject the whole response.
  */
 async function listOffsets(leader: Broker, keys: string[], timestamp: number, isolation = readCommitted) {
   const byTopic = Map.groupBy(keys.map(parsePartitionKey), ({ topic }) => topic);
@@ -221,11 +221,12 @@ async function listOffsets(leader: Broker, keys: string[], timestamp: number, is
   const withErrors = { decode: response.decode, parse: async (decoded: Listed) => decoded };
   const { responses } = await leader.connectionPool.send({ request, response: withErrors });
   const offsets = new Map<string, number>();
-  for (const { topic, partitions } of responses)
+  for (const { topic, partitions } of responses) {
     for (const { partition, errorCode, offset } of partitions) {
       // Throws a refusal. Any other error leaves the partition out.
       failureOf(errorCode, topic);
       if (errorCode === 0) offsets.set(partitionKey({ topic, partition }), Number(offset));
     }
+  }
   return offsets;
 }

@@ -19,8 +19,8 @@ type Frame = {
 type OnBlock = (start: number, end: number, isStored: boolean) => void;
 
 /**
- * Decompresses an LZ4 frame. Like a broker, it reads only the first frame, and refuses the legacy format. It ignores
- * the checksums of LZ4, because brokers verify the checksum of the batch.
+ * Decompresses an LZ4 frame. Reads only the first frame and refuses the legacy format, as a broker does. Ignores the
+ * checksums of LZ4, because brokers verify the checksum of the batch.
  */
 export function lz4Decompress(content: Buffer, bytesMax: number): Buffer {
   const frame = readHeader(content);
@@ -68,7 +68,7 @@ function forEachBlock({ input, start, checksumBytes }: Frame, onBlock: OnBlock):
   }
 }
 
-/** The size of a block, decompressed: the sum of its lengths. Throws if they do not end with the block. */
+/** Returns the decompressed size of a block: the sum of its lengths. Throws if the last one does not end the block. */
 function outputBytes({ view }: Memory, start: number, end: number): number {
   let at = start;
   let bytes = 0;
@@ -76,20 +76,34 @@ function outputBytes({ view }: Memory, start: number, end: number): number {
     const token = view.getUint8(at);
     at += 1;
     let literals = token >> 4;
-    if (literals === 15) for (let more = 255; more === 255; at += 1) literals += more = view.getUint8(at);
+    if (literals === 15) {
+      let byte = 255;
+      while (byte === 255) {
+        byte = view.getUint8(at);
+        literals += byte;
+        at += 1;
+      }
+    }
     at += literals;
     bytes += literals;
     // The last sequence of a block has no match.
     if (at === end) return bytes;
     at += 2;
     let match = token & 15;
-    if (match === 15) for (let more = 255; more === 255; at += 1) match += more = view.getUint8(at);
+    if (match === 15) {
+      let byte = 255;
+      while (byte === 255) {
+        byte = view.getUint8(at);
+        match += byte;
+        at += 1;
+      }
+    }
     bytes += match + 4;
   }
   throw damaged('lz4');
 }
 
-/** Decodes a block, whose lengths `outputBytes` has checked, to `from` of the output. Returns the bytes written. */
+/** Decodes a block to `from` of the output. `outputBytes` has checked its lengths. Returns the number of bytes. */
 function decode(input: Memory, start: number, end: number, output: Memory, from: number): number {
   const { view } = input;
   let at = start;
@@ -98,7 +112,14 @@ function decode(input: Memory, start: number, end: number, output: Memory, from:
     const token = view.getUint8(at);
     at += 1;
     let literals = token >> 4;
-    if (literals === 15) for (let more = 255; more === 255; at += 1) literals += more = view.getUint8(at);
+    if (literals === 15) {
+      let byte = 255;
+      while (byte === 255) {
+        byte = view.getUint8(at);
+        literals += byte;
+        at += 1;
+      }
+    }
     if (literals > 0) copyLiterals(input, at, output, to, literals);
     at += literals;
     to += literals;
@@ -106,7 +127,14 @@ function decode(input: Memory, start: number, end: number, output: Memory, from:
     const distance = view.getUint16(at, true);
     at += 2;
     let match = token & 15;
-    if (match === 15) for (let more = 255; more === 255; at += 1) match += more = view.getUint8(at);
+    if (match === 15) {
+      let byte = 255;
+      while (byte === 255) {
+        byte = view.getUint8(at);
+        match += byte;
+        at += 1;
+      }
+    }
     if (distance === 0 || distance > to) throw damaged('lz4');
     copyMatch(output, to, distance, match + 4);
     to += match + 4;

@@ -1,6 +1,6 @@
 /*
- * LZ4 and snappy both write runs of literal bytes, and copies of bytes that the output already holds. Their decoders
- * compute the size of the output first. So one output of that size is all that they allocate.
+ * LZ4 and snappy both consist of literal bytes, and of references to earlier bytes of the output. Their decoders
+ * compute the size of the output first, so they allocate only one buffer of that size.
  */
 
 /** Bytes, with a view of them that reads and writes eight at a time. A read or write outside of them throws. */
@@ -11,10 +11,10 @@ export const memoryOf = (bytes: Buffer): Memory => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
 });
 
-/** Not zeroed, and not from Node's pool, so that a claimed size takes no memory before it is written. */
+/** Allocates an output without zeros and outside Node's pool: a false size takes no memory before it is written. */
 export const createOutput = (bytes: number): Memory => memoryOf(Buffer.allocUnsafeSlow(bytes));
 
-/** Thrown for a batch that takes more than the limit, before its output is allocated. */
+/** The error of a batch that exceeds the limit. It is thrown before the output is allocated. */
 export const tooLarge = (codec: string, bytesMax: number) =>
   new RangeError(`its ${codec} content takes more than ${bytesMax} bytes decompressed`);
 
@@ -23,7 +23,7 @@ export const damaged = (codec: string) => new RangeError(`its ${codec} content i
 /** A short run is copied as 16 or 32 bytes. Later runs overwrite the bytes after its end. */
 const shortRunBytes = 32;
 
-/** Copies `length` bytes from `start` of the input to `at` of the output. Both hold as many. */
+/** Copies `length` bytes from `start` of the input to `at` of the output. Both must be long enough. */
 export function copyLiterals(input: Memory, start: number, output: Memory, at: number, length: number): void {
   const isNearEnd = start + shortRunBytes > input.bytes.length || at + shortRunBytes > output.bytes.length;
   if (length > shortRunBytes || isNearEnd) {
@@ -38,14 +38,15 @@ export function copyLiterals(input: Memory, start: number, output: Memory, at: n
 }
 
 /**
- * Repeats `length` bytes, from `distance` before `at` of the output on. The output holds as many. They may overlap:
- * then the copy repeats bytes that it has written itself.
+ * Copies `length` bytes of the output to `at`, from `distance` bytes before. The output must be long enough. If the two
+ * ranges overlap, the copy repeats bytes that it has just written.
  */
 export function copyMatch({ bytes, view }: Memory, at: number, distance: number, length: number): void {
   const end = at + length;
   let to = at;
-  if (distance >= 8)
-    for (const last = Math.min(end, bytes.length - 7); to < last; to += 8)
-      view.setBigInt64(to, view.getBigInt64(to - distance));
+  if (distance >= 8) {
+    const wordsEnd = Math.min(end, bytes.length - 7);
+    for (; to < wordsEnd; to += 8) view.setBigInt64(to, view.getBigInt64(to - distance));
+  }
   for (; to < end; to += 1) view.setUint8(to, view.getUint8(to - distance));
 }

@@ -2,7 +2,7 @@ import kafkajs from 'kafkajs';
 
 /** The generation that a projector follows, as its consumer group sees it. */
 export type Followed = {
-  /** Distinguishes two MongoDB servers; null before a projector of this release has made it. */
+  /** The id of the control database, which differs between MongoDB servers; null before a projector has made the id. */
   controlId: string | null;
   /** `DATABASE_NAME` */
   database: string;
@@ -27,7 +27,7 @@ const { MemberMetadata } = kafkajs.AssignerProtocol;
 export const encodeMembership = ({ followed, topics }: OwnMembership): Buffer =>
   MemberMetadata.encode({ version, topics, userData: Buffer.from(JSON.stringify(followed)) });
 
-/** Null for unreadable metadata: a group does not show it while it rebalances. */
+/** Returns null for unreadable metadata. A group shows no metadata during a rebalance. */
 export function decodeMembership(metadata: Buffer): Membership | null {
   try {
     const decoded = MemberMetadata.decode(metadata);
@@ -48,8 +48,8 @@ function parseFollowed(userData: Buffer | null): Followed | null {
 }
 
 /**
- * Why a member does not apply the generation that `own` follows, in words; null if it does. A member that does not
- * state its generation counts as one of an earlier release if it subscribes to the same topics.
+ * Returns in words why a member does not apply the generation that `own` follows; null if it applies it. A member that
+ * states no generation is a projector of an earlier release if it subscribes to the same topics.
  */
 export function whyForeign(own: OwnMembership, member: Membership): string | null {
   const { followed, topics } = member;

@@ -46,12 +46,12 @@ const require = createRequire(import.meta.url);
 const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
 const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
 
-/** Kafka's code for a broker that has failed at one topic or partition. kafkajs would not try again. */
+/** Kafka's code for a broker that has failed at one topic or partition. kafkajs marks it as not retriable. */
 const unknownServerError = -1;
 
 /**
- * The error of a broker that has failed at a topic; null for code 0, or for an error that may pass by itself. Throws
- * any other error, such as a missing permission.
+ * Returns the error of a broker that has failed at a topic; null for code 0, or for an error that passes. Throws any
+ * other error, such as a missing permission.
  */
 export function failureOf(errorCode: number, topic: string): Error | null {
   const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
@@ -167,23 +167,24 @@ export type MergedTopics = {
 };
 
 /**
- * Merges the knowledge of several brokers. The leader of the latest epoch counts. If the brokers disagree on the id of
- * a topic, someone has just created it again: the result lacks its id and leaders, since its name is ambiguous for now.
+ * Merges the answers of several brokers. The leader of the latest epoch wins. If the brokers disagree about the id of a
+ * topic, the topic has just been created again, and some brokers still know the former one. The result then lacks its
+ * id and its leaders.
  */
-export function mergeTopics(found: TopicMetadata[]): MergedTopics {
+export function mergeTopics(answers: TopicMetadata[]): MergedTopics {
   const leaders = new Map<string, number>();
   const leaderEpochs = new Map<string, number>();
   const topicIds = new Map<string, string>();
-  const known = found.filter(({ errorCode }) => errorCode === 0);
-  for (const [topic, copies] of Map.groupBy(known, (one) => one.topic)) {
-    const [topicId = noId, ...others] = new Set(copies.map((one) => one.topicId));
-    if (others.length === 0 && topicId !== noId) topicIds.set(topic, topicId);
+  const known = answers.filter(({ errorCode }) => errorCode === 0);
+  for (const [topic, copies] of Map.groupBy(known, (answer) => answer.topic)) {
+    const [topicId = noId, ...otherIds] = new Set(copies.map((copy) => copy.topicId));
+    if (otherIds.length === 0 && topicId !== noId) topicIds.set(topic, topicId);
     const partitions = copies
-      .flatMap((one) => one.partitions)
+      .flatMap((copy) => copy.partitions)
       .toSorted((a, b) => a.leaderEpoch - b.leaderEpoch);
     for (const { partition, leader, leaderEpoch } of partitions) {
       const key = partitionKey({ topic, partition });
-      leaders.set(key, others.length === 0 ? leader : -1);
+      leaders.set(key, otherIds.length === 0 ? leader : -1);
       leaderEpochs.set(key, leaderEpoch);
     }
   }

@@ -20,12 +20,12 @@ type OffsetManager = {
 };
 
 /** The error codes of partitions that have a leader: 0 (no error), and 9 (REPLICA_NOT_AVAILABLE). */
-const ledDespite = [0, 9];
+const codesWithLeader = [0, 9];
 
 /**
- * kafkajs rejects all metadata while one partition has no leader or one topic is unknown, so it cannot fetch, join a
+ * If one partition has no leader or one topic is unknown, kafkajs rejects all metadata. It then cannot fetch, join a
  * group or read offsets. The patch gives such a partition the leader -1, from which kafkajs never fetches, and such a
- * topic no partitions. Metadata without a known topic still fails, and an error about missing permissions names the
+ * topic no partitions. Metadata without any known topic still fails. An error about missing permissions names the
  * topics.
  */
 export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } }: LeaderParts): void {
@@ -35,7 +35,9 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
     return (request) => {
       const { response, ...call } = create(request);
       const parse = (data: Metadata) => {
-        const refused = data.topicMetadata.filter((one) => one.topicErrorCode === topicAuthorizationFailed);
+        const refused = data.topicMetadata.filter(
+          ({ topicErrorCode }) => topicErrorCode === topicAuthorizationFailed,
+        );
         if (refused.length > 0) throw topicsRefused(refused.map(({ topic }) => topic));
         const isSomeKnown = data.topicMetadata.some(({ topicErrorCode }) => topicErrorCode === 0);
         return response.parse(
@@ -45,12 +47,13 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
       return { ...call, response: { ...response, parse } };
     };
   };
-  // Each fetch would look up the offsets of all partitions without a committed offset, even without a leader. The
-  // projector seeks before it fetches a partition, so any value serves.
+  // kafkajs would ask before each fetch for the offsets of all partitions without a committed offset, even of those
+  // without a leader. The projector seeks before it fetches a partition, so any value is right.
   prototype.resolveOffsets = async function () {
     const committed = this.committedOffsets();
-    for (const [topic, partitions] of Object.entries(this.memberAssignment))
+    for (const [topic, partitions] of Object.entries(this.memberAssignment)) {
       for (const partition of partitions) (committed[topic] ??= {})[partition] ??= '0';
+    }
   };
 }
 
@@ -58,7 +61,7 @@ function accept(topic: TopicMetadata): TopicMetadata {
   if (topic.topicErrorCode !== 0) return { ...topic, topicErrorCode: 0, partitionMetadata: [] };
   const partitionMetadata = topic.partitionMetadata.map((partition) => {
     const { partitionErrorCode, leader } = partition;
-    const isLed = ledDespite.includes(partitionErrorCode);
+    const isLed = codesWithLeader.includes(partitionErrorCode);
     return { ...partition, partitionErrorCode: 0, leader: isLed ? leader : -1 };
   });
   return { ...topic, partitionMetadata };

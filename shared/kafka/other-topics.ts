@@ -8,8 +8,7 @@ type Recorded = Pick<Progress, 'topic' | 'partition' | 'applied'>;
 
 /**
  * The prefixes under which a generation has followed topics. Projectors record progress for every topic that they
- * follow, so most kinds have a topic under such a prefix. A topic whose kind only another release knows does not make a
- * prefix.
+ * follow, so a prefix counts if more than half of the kinds have a topic under it. Releases may differ in a few kinds.
  */
 export function followedPrefixes(recorded: Pick<Recorded, 'topic'>[]): string[] {
   const topics = new Set(recorded.map(({ topic }) => topic));
@@ -34,23 +33,23 @@ export function followedTopics(recorded: Recorded[]): string[] | null {
 
 /** The partitions of other prefixes of which a generation has applied records, as `<topic>/<partition>`. */
 export function otherPartitions(recorded: Recorded[], topics: string[]): string[] {
-  const others = new Set(followedPrefixes(recorded).flatMap(topicsOf));
-  for (const topic of topics) others.delete(topic);
+  const otherTopics = new Set(followedPrefixes(recorded).flatMap(topicsOf));
+  for (const topic of topics) otherTopics.delete(topic);
   return recorded
-    .filter(({ topic, applied }) => applied.position > 0 && others.has(topic))
+    .filter(({ topic, applied }) => applied.position > 0 && otherTopics.has(topic))
     .map(partitionKey)
     .toSorted();
 }
 
-/** Why a generation cannot follow these topics, in words: it has applied records of others. Null if it can. */
+/** Returns in words why a generation cannot follow these topics: it has applied others. Null if it can follow them. */
 export function describeOtherTopics(recorded: Recorded[], topics: string[]): string | null {
   const [first] = otherPartitions(recorded, topics);
   if (first === undefined) return null;
   const followed = followedPrefixes(recorded).map((prefix) => `${prefix}*`);
-  const given = followedPrefixes(topics.map((topic) => ({ topic })));
+  const configured = followedPrefixes(topics.map((topic) => ({ topic })));
   return (
     `it has applied records of ${followed.join(' and ')}, such as those of ${first}, but TOPIC_PREFIX names ` +
-    `${given.join()}*. Set the TOPIC_PREFIX that it has followed, or build another generation of the other topics ` +
+    `${configured.join()}*. Set the TOPIC_PREFIX that it has followed, or build another generation of the other topics ` +
     '(docs/rebuilding.md, On other topics)'
   );
 }

@@ -3,15 +3,15 @@ import { errorChain } from '../runtime/error-message.ts';
 
 const require = createRequire(import.meta.url);
 
-/** kafkajs's error for a code of Kafka's protocol; the package declares no type for it. */
+/** Creates the error of kafkajs for a code of Kafka's protocol. The package declares no type for this function. */
 export const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode: (code: number) => Error & { retriable: boolean; type: string };
 };
 
-/** Kafka's code for a topic that this client may not use as it asks to. */
+/** Kafka's code for a topic on which this client lacks a right. */
 export const topicAuthorizationFailed = 29;
 
-/** The error of brokers that refuse this client some topics: kafkajs's own does not name them. */
+/** Creates the error of brokers that refuse topics to this client. The error of kafkajs would not name the topics. */
 export function topicsRefused(topics: string[]): Error {
   const error = createErrorFromCode(topicAuthorizationFailed);
   const named = [...new Set(topics)].toSorted();

@@ -19,14 +19,16 @@ type Connection = {
 };
 type SaslAuthenticator = { connection: Connection; authenticate: () => Promise<void> };
 
-/** A session is renewed this long before its end, in milliseconds, but not before the last part of it. */
+/** How long before its end kafkajs renews a session, in milliseconds. */
 const renewedBeforeMs = 10_000;
+/** The last part of a short session, in which the patch renews it. */
 const renewedPart = 0.2;
 
 /**
- * kafkajs renews every session ten seconds before its end. A session that is shorter, because its token is near its
- * end, would be renewed at each request, and brokers refuse to do so twice within a second. The patch renews a short
- * session in the last fifth of it. Then a token that is used for four fifths of its life has been replaced.
+ * kafkajs renews every session ten seconds before its end. It would renew a shorter session at each request, but
+ * brokers refuse two renewals within a second. A session is short if its token ends soon. The patch renews a short
+ * session in its last fifth. By then access-token.ts has replaced a token, which it uses for four fifths of its
+ * lifetime.
  */
 export function renewShortSessions({ connection: { prototype } }: AuthenticationParts): void {
   prototype.isAuthenticated = function (this: Connection) {
@@ -39,13 +41,13 @@ export function renewShortSessions({ connection: { prototype } }: Authentication
   };
 }
 
-/** Errors of a connection that is lost. */
+/** The errors of a lost connection, by name. */
 const lostErrors = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
 
 /**
- * After a failed authentication a broker answers nothing more on the connection, but kafkajs would keep it: the patch
- * closes it. If the broker only refuses to renew the session, kafkajs tries the request again on a new connection. It
- * also does after a lost connection, which kafkajs alone would report as a refusal of the user.
+ * After a failed authentication a broker gives no more answers on the connection, but kafkajs would keep it. The patch
+ * closes the connection. kafkajs then tries the request again on a new connection in two cases: the broker only refuses
+ * to renew the session, or the connection was lost. kafkajs itself would report a lost connection as a refusal.
  */
 export function closeUnauthenticated({ saslAuthenticator: { prototype } }: AuthenticationParts): void {
   const { authenticate } = prototype;
@@ -66,7 +68,7 @@ export function closeUnauthenticated({ saslAuthenticator: { prototype } }: Authe
     } catch (error) {
       await connection.disconnect();
       if (lost) throw lost;
-      // On a new connection it means that the listener has no SASL.
+      // On a new connection this error means that the listener has no SASL.
       const isState = (error as { type?: string }).type === 'ILLEGAL_SASL_STATE';
       if (isState && isRenewal)
         throw new kafkajs.KafkaJSConnectionError('the broker does not renew the session now', {

@@ -1,6 +1,6 @@
 import { batchBytesMax, decompressors } from './codecs.ts';
 
-/** A record batch as a broker sent it, with the offsets that it spans. Its records are not decoded yet. */
+/** A record batch as a broker sent it, with the offsets that it spans and its undecoded bytes. */
 export type RawBatch = { baseOffset: number; lastOffset: number; bytes: Buffer };
 
 /** The bytes before the records of a batch. */
@@ -9,7 +9,9 @@ export const batchHeaderBytes = 61;
 /** The codecs by their number in the attributes of a batch. */
 const codecByNumber = [null, 'gzip', 'snappy', 'lz4', 'zstd'] as const;
 
-/** Whether a frame is a batch of record format v2, with its whole header. Brokers before Kafka 0.11 stored others. */
+/**
+ * Whether a frame is a batch of record format v2 with its whole header. Brokers before Kafka 0.11 stored other formats.
+ */
 export const isRecordBatch = (frame: Buffer): boolean =>
   frame.length >= batchHeaderBytes && frame.readInt8(16) === 2;
 
@@ -21,18 +23,18 @@ export type RecordBatchHeader = {
   lastOffset: bigint;
   /** Null if the records are not compressed; undefined if the number is unknown. */
   codec: (typeof codecByNumber)[number] | undefined;
-  /** The time at which the broker appended the batch if that is the time of its records; else null. */
+  /** When the broker appended the batch, if this is the time of all its records; otherwise null. */
   appendTimestampMs: number | null;
   /** The batch belongs to a transaction, which may have been aborted. */
   isTransactional: boolean;
   /** The batch holds only a control record: the end of a transaction. */
   isControl: boolean;
-  /** The time of the first record; the others have the difference from it. */
+  /** The time of the first record. The others store their difference from it. */
   firstTimestampMs: number;
   maxTimestampMs: number;
   /** The producer of the transaction. */
   producerId: bigint;
-  /** Records that are left: 0 once compaction has removed all. */
+  /** The number of remaining records; 0 once compaction has removed all of them. */
   recordCount: number;
 };
 
@@ -60,18 +62,20 @@ export function batchHeader(bytes: Buffer): RecordBatchHeader {
  */
 export const leaderEpochOf = (bytes: Buffer): number => (isRecordBatch(bytes) ? bytes.readInt32BE(12) : -1);
 
-/** The records of a batch by its header, which may be damaged; of another frame, the offsets that it spans. */
+/**
+ * The number of records by the header of a batch, which may be damaged. Of another frame, the offsets that it spans.
+ */
 export function recordsIn({ baseOffset, lastOffset, bytes }: RawBatch): number {
   const span = lastOffset - baseOffset + 1;
   if (!isRecordBatch(bytes)) return span;
   return Math.min(span, Math.max(0, batchHeader(bytes).recordCount));
 }
 
-/** Whether the records are more than a part of these bytes. */
+/** Whether the records of a batch must be decompressed. Otherwise they are a part of its bytes. */
 export const isCompressed = (bytes: Buffer): boolean =>
   isRecordBatch(bytes) && (bytes.readInt16BE(21) & 0x07) !== 0;
 
-/** The records of a batch, decompressed. Rejects if they cannot be, or take more than `batchBytesMax`. */
+/** Decompresses the records of a batch. Rejects if that is impossible, or if they take more than `batchBytesMax`. */
 export async function decompress(bytes: Buffer): Promise<Buffer> {
   const magic = bytes.readInt8(16);
   if (magic !== 2) throw new Error(`its record format is ${magic}`);

@@ -7,11 +7,14 @@ export type KafkaRecord = {
   /** In Kafka's format: the number of headers, then each name and value. events/headers.ts reads and writes it. */
   headers: Buffer;
   position: Position;
-  /** Set if this stands for the records of a batch that cannot be decoded, whose bytes are the value: the error. */
+  /**
+   * The error, if this stands for the records of a batch that cannot be decoded. The value then has the bytes of the
+   * batch.
+   */
   undecodable?: string;
 };
 
-/** Bytes, and the place of the next one to read. */
+/** Bytes, and the index of the next byte to read. */
 export type Cursor = { bytes: Buffer; at: number };
 
 /** The fields of a record batch that its records refer to. */
@@ -19,17 +22,17 @@ export type BatchContext = {
   partition: number;
   baseOffset: number;
   firstTimestampMs: number;
-  /** The time of every record if the broker sets it on arrival; else null. */
+  /** The time of every record, if the broker sets it on arrival; otherwise null. */
   appendTimestampMs: number | null;
 };
 
-/** Reads a variable-length integer with a sign (zigzag). Throws a RangeError if the bytes end before it does. */
+/** Reads a signed integer of variable length (zigzag). Throws a RangeError if the bytes end within it. */
 export function readVarint(cursor: Cursor): number {
   const value = readUnsignedVarint(cursor);
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-/** Reads a variable-length integer. Throws a RangeError if the bytes end before it does. */
+/** Reads an unsigned integer of variable length. Throws a RangeError if the bytes end within it. */
 export function readUnsignedVarint(cursor: Cursor): number {
   let value = 0;
   for (let factor = 1; factor < 2 ** 70; factor *= 128) {
@@ -41,13 +44,13 @@ export function readUnsignedVarint(cursor: Cursor): number {
   throw new RangeError('a number of the record format does not end');
 }
 
-/** Reads bytes with their length before them; null for the length -1. The bytes are not copied. */
+/** Reads a length, then returns that number of bytes without a copy; null for the length -1. */
 export function readBytes(cursor: Cursor): Buffer | null {
   const start = skipBytes(cursor);
   return start === null ? null : cursor.bytes.subarray(start, cursor.at);
 }
 
-/** Moves past bytes with their length before them, and returns the place of the first; null for the length -1. */
+/** Reads a length, and skips that number of bytes. Returns the index of the first of them; null for the length -1. */
 export function skipBytes(cursor: Cursor): number | null {
   const length = readVarint(cursor);
   if (length === -1) return null;
@@ -58,8 +61,8 @@ export function skipBytes(cursor: Cursor): number | null {
 }
 
 /**
- * Reads the next record of format v2. Its key, value and headers are parts of the cursor's bytes. Throws a RangeError
- * if the bytes do not hold a record.
+ * Reads the next record of format v2, without a copy: its key, value and headers are parts of the cursor's bytes.
+ * Throws a RangeError if the bytes are not a record.
  */
 export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
   const end = endOfRecord(cursor);
@@ -81,7 +84,9 @@ export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
   return { key, value, headers, position };
 }
 
-/** Reads the length of the next record, and returns the place of its end. Throws a RangeError if that is not there. */
+/**
+ * Reads the length of the next record, and returns the index of its end. Throws a RangeError if the bytes are fewer.
+ */
 export function endOfRecord(cursor: Cursor): number {
   const length = readVarint(cursor);
   const end = cursor.at + length;
@@ -89,10 +94,13 @@ export function endOfRecord(cursor: Cursor): number {
   return end;
 }
 
-/** The bytes of a non-negative integer of less than 2^30, as `readVarint` reads it; -1 is allowed too. */
+/** Encodes an integer from -1 to 2^30 - 1 for `readVarint`. */
 export function varint(value: number): Buffer {
   const bytes: number[] = [];
-  let left = value < 0 ? -2 * value - 1 : 2 * value;
-  for (; left >= 0x80; left = Math.floor(left / 0x80)) bytes.push((left % 0x80) | 0x80);
-  return Buffer.from([...bytes, left]);
+  let remaining = value < 0 ? -2 * value - 1 : 2 * value;
+  while (remaining >= 0x80) {
+    bytes.push((remaining % 0x80) | 0x80);
+    remaining = Math.floor(remaining / 0x80);
+  }
+  return Buffer.from([...bytes, remaining]);
 }

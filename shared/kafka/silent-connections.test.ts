@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { eventually } from '../../tests/support/eventually.ts';
 import { useOpened } from '../../tests/support/use-opened.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
-import { givingUpSilent } from './silent-connections.ts';
+import { closingSilentConnections } from './silent-connections.ts';
 
 type Request = { requestTimeout?: number };
 type Connection = {
@@ -129,7 +129,7 @@ test('a process that ends waits for a silent connection no longer than its limit
   const { create, state, sockets, closed } = opened;
   const connection = create();
   state.answer = silent;
-  const asked = await givingUpSilent(50, () => ask(connection, { requestTimeout: 60_000 }));
+  const asked = await closingSilentConnections(50, () => ask(connection, { requestTimeout: 60_000 }));
   expect(asked).toBe('KafkaJSConnectionClosedError');
   await eventually(() => closed.has(sockets[0] as Socket));
 });

@@ -31,19 +31,19 @@ const { KafkaJSConnectionClosedError } = createRequire(import.meta.url)('kafkajs
   KafkaJSConnectionClosedError: new (message: string, broker: { host: string; port: number }) => Error;
 };
 
-/** When each open connection of this process was opened or has last received something: a reading of `Date.now`. */
+/** When each open connection of this process was opened or last received bytes, by `Date.now`. */
 const heardAt = new Map<Connection, number>();
 
-/** The length of a response, before the response. */
+/** The bytes of the length before each response. */
 const lengthBytes = 4;
 
 /**
- * kafkajs rejects a request that times out, and keeps its connection. If a NAT, a balancer or a host without power has
- * silently dropped the connection, every later request on it times out too: for a quarter of an hour, or for ever
- * behind a balancer that acknowledges them. The patch closes the connection, and every other one that has been silent
- * since the request; the next request opens a new one.
+ * kafkajs rejects a request that times out, but keeps its connection. If a NAT, a load balancer or a host without power
+ * has silently dropped the connection, every later request on it times out, too. That lasts a quarter of an hour, or
+ * forever behind a balancer that acknowledges the bytes. The patch closes the connection, and every other connection
+ * that has been silent since the request. The next request opens a new connection.
  */
-export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): void {
+export function closeTimedOutConnections({ connection: { prototype } }: ConnectionParts): void {
   const { send, processData } = prototype;
   prototype.processData = function (this: Connection, data) {
     heardAt.set(this, Date.now());
@@ -53,7 +53,7 @@ export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): 
     try {
       return await send.call(this, call);
     } catch (error) {
-      if (error instanceof kafkajs.KafkaJSRequestTimeoutError) giveUpAfter(this, error);
+      if (error instanceof kafkajs.KafkaJSRequestTimeoutError) closeAfterTimeout(this, error);
       throw error;
     }
   };
@@ -62,38 +62,41 @@ export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): 
 
 type TimedOut = { correlationId: number; sentAt: number };
 
-/** Brokers answer in order: a request behind a JoinGroup waits for its answer, which may take a minute. */
-function giveUpAfter(connection: Connection, error: Error): void {
+/**
+ * Closes a connection whose oldest request has timed out. A younger request proves nothing, because brokers answer in
+ * order: it may wait for the answer of a JoinGroup, which takes up to a minute.
+ */
+function closeAfterTimeout(connection: Connection, error: Error): void {
   const { correlationId, sentAt } = error as Error & TimedOut;
   if ([...connection.requestQueue.inflight.keys()].some((earlier) => earlier < correlationId)) return;
-  giveUp(connection);
-  // Mostly all connections are cut off together. A connection with an older request has the limit of that request.
+  closeNow(connection);
+  // A failure of the network usually cuts all connections. A connection with an older request waits for that timeout.
   for (const [other, heardMs] of heardAt) {
     const [oldest] = other.requestQueue.inflight.values();
-    if (heardMs <= sentAt && !(oldest && oldest.sentAt <= sentAt)) giveUp(other);
+    if (heardMs <= sentAt && !(oldest && oldest.sentAt <= sentAt)) closeNow(other);
   }
 }
 
-/** How often a process that ends looks for silent connections, in milliseconds. */
-const lookEveryMs = 250;
+/** The interval at which a process that ends checks its connections, in milliseconds. */
+const checkEveryMs = 250;
 
 /**
- * Until `work` has ended, each connection on which a request has waited for `silentMs` is given up: a process that ends
- * has no time for the limit of a request.
+ * Runs `work`. Meanwhile closes each connection on which a request has waited for `silentMs` without a byte of an
+ * answer. A process that ends has no time to wait for the timeout of a request.
  */
-export async function givingUpSilent<T>(silentMs: number, work: () => Promise<T>): Promise<T> {
-  const looking = setInterval(() => {
+export async function closingSilentConnections<T>(silentMs: number, work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(() => {
     const beforeMs = Date.now() - silentMs;
     for (const [connection, heardMs] of heardAt) {
       const [oldest] = connection.requestQueue.inflight.values();
-      if (oldest && Math.max(heardMs, oldest.sentAt) < beforeMs) giveUp(connection);
+      if (oldest && Math.max(heardMs, oldest.sentAt) < beforeMs) closeNow(connection);
     }
-  }, lookEveryMs);
-  return work().finally(() => clearInterval(looking));
+  }, checkEveryMs);
+  return work().finally(() => clearInterval(timer));
 }
 
 /** Destroys the socket, and rejects the requests that wait for it. */
-function giveUp(connection: Connection): void {
+function closeNow(connection: Connection): void {
   const { host, port, socket, requestQueue } = connection;
   heardAt.delete(connection);
   connection.connectionStatus = 'disconnected';
@@ -105,9 +108,9 @@ function giveUp(connection: Connection): void {
 }
 
 /**
- * Two requests that find a connection closed would each open a socket, of which one is lost. A socket whose attempt has
- * failed, or that was ended, would still report to the next one's connection, and the rest of a response would be taken
- * for the beginning of the next.
+ * Corrects two faults of kafkajs. Two requests that find a connection closed would each open a socket, and one socket
+ * would leak. A socket that has failed or was ended would still deliver bytes to the connection, which would mistake
+ * the rest of an old response for the beginning of the next one.
  */
 function openOneAtATime(prototype: Connection): void {
   const { connect, disconnect } = prototype;
@@ -141,10 +144,10 @@ function openOneAtATime(prototype: Connection): void {
     const { socket } = this;
     const isClosed = await disconnect.call(this);
     heardAt.delete(this);
-    // An attempt would succeed after its end.
+    // Otherwise an attempt in progress could still open the connection after this.
     if (opening.delete(this)) socket?.destroy(new Error('disconnected'));
     else socket?.destroySoon();
-    // Each further end would add a listener to it.
+    // Otherwise each further `disconnect` would add a listener to the old socket.
     if (this.socket === socket) delete this.socket;
     return isClosed;
   };

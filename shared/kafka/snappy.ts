@@ -5,7 +5,7 @@ import { readUnsignedVarint } from './record-format.ts';
 export const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
 const magic = header.subarray(0, 8);
 
-/** A block starts with its decompressed size. `start` is the place after that. */
+/** Receives a block: its decompressed size, and the range of its compressed bytes. */
 type OnBlock = (bytes: number, start: number, end: number) => void;
 
 /** Decompresses the framed blocks of Java clients, or the single bare block of other clients. */
@@ -52,7 +52,7 @@ function readBlock(content: Buffer, start: number, end: number, onBlock: OnBlock
   onBlock(bytes, cursor.at, end);
 }
 
-/** Decodes a block to `from` of the output. Throws if the block does not end at `toEnd`, the size that it claims. */
+/** Decodes a block to `from` of the output. Throws if its output does not end at `toEnd`, as its size claims. */
 function decode(
   input: Memory,
   start: number,
@@ -101,7 +101,7 @@ function decode(
   if (at !== end || to !== toEnd) throw damaged('snappy');
 }
 
-/** An unsigned integer of one to four bytes. */
+/** Reads an unsigned integer of one to four bytes. */
 function readLittleEndian(view: DataView, at: number, bytes: number): number {
   let value = 0;
   for (let index = 0; index < bytes; index += 1) value += view.getUint8(at + index) * 2 ** (8 * index);

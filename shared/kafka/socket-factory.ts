@@ -6,19 +6,20 @@ import { errorMessage } from '../runtime/error-message.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { certificateErrors, tlsNames } from '../runtime/settings.ts';
 
-/** As in the socket factory of kafkajs, in milliseconds. */
+/** The delay before TCP keep-alive, in milliseconds, as in the socket factory of kafkajs. */
 const keepAliveDelayMs = 60_000;
 
 /**
  * Returns a function that reads the certificates of KAFKA_TLS_CA_FILE, KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE
- * again. If a file is missing or invalid, or the certificate does not match its key, all stay as they last were: the
- * files may be replaced one after the other. `given` holds the values at the start by setting.
+ * again. If a file is missing or invalid, or the certificate does not match its key, the function returns the former
+ * values of all three, because an operator may replace the files one after the other. `initial` has the values at the
+ * start, by setting.
  */
-export function createCertificateReader(given: Environment, files: SettingFiles, logger: Logger) {
-  let inUse = given;
+export function createCertificateReader(initial: Environment, files: SettingFiles, logger: Logger) {
+  let inUse = initial;
   let rejectedReason: string | null = null;
   const read = (): Environment => {
-    const latest = { ...given };
+    const latest = { ...initial };
     for (const name of tlsNames) {
       const file = files[name];
       if (file === undefined) continue;
@@ -48,7 +49,7 @@ export function createCertificateReader(given: Environment, files: SettingFiles,
 
 /**
  * Opens TLS connections to the brokers, each with the certificates that `readCertificates` returns at that moment.
- * kafkajs itself would use the certificates of the start for ever.
+ * kafkajs itself would use the certificates of the start forever.
  */
 export const createSocketFactory =
   (readCertificates: () => Environment): ISocketFactory =>

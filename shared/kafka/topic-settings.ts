@@ -5,13 +5,14 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { batchBytesMax } from './codecs.ts';
 import { classify } from './errors.ts';
 
-/** The settings of a topic that the read model depends on; null each that the brokers do not return. */
+/** The settings of a topic on which the read model depends. A setting that the brokers do not return is null. */
 export type TopicSettings = {
   topic: string;
   cleanupPolicy: string | null;
   deleteRetentionMs: number | null;
-  /** -1 for no limit, as `retentionBytes`. */
+  /** -1 without a limit. */
   retentionMs: number | null;
+  /** -1 without a limit. */
   retentionBytes: number | null;
   maxMessageBytes: number | null;
   allowsUncleanElection: boolean | null;
@@ -29,8 +30,8 @@ const configNames = [
 ];
 
 /**
- * Reads the settings from the brokers. kafkajs rejects a whole request if the brokers refuse one of its topics, so each
- * topic then has a request of its own. Rejects only if the brokers refuse every topic.
+ * Reads the settings of topics from the brokers. If the brokers refuse one topic, kafkajs rejects the whole request.
+ * Then each topic gets its own request. Rejects only if the brokers refuse every topic.
  */
 export async function readTopicSettings(
   admin: Pick<Admin, 'describeConfigs'>,
@@ -38,16 +39,19 @@ export async function readTopicSettings(
 ): Promise<TopicSettings[]> {
   if (topics.length === 0) return [];
   try {
-    return await describe(admin, topics);
+    return await readSettings(admin, topics);
   } catch (error) {
     if (classify(error).is !== 'refuses-us' || topics.length === 1) throw error;
-    const read = await Promise.all(topics.map((topic) => describeOne(admin, topic)));
-    if (refusedOf(read).length === read.length) throw error;
+    const read = await Promise.all(topics.map((topic) => tryReadSettings(admin, topic)));
+    if (refusedSettings(read).length === read.length) throw error;
     return read;
   }
 }
 
-async function describe(admin: Pick<Admin, 'describeConfigs'>, topics: string[]): Promise<TopicSettings[]> {
+async function readSettings(
+  admin: Pick<Admin, 'describeConfigs'>,
+  topics: string[],
+): Promise<TopicSettings[]> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames })),
@@ -56,13 +60,13 @@ async function describe(admin: Pick<Admin, 'describeConfigs'>, topics: string[])
 }
 
 /** The topics whose settings the brokers refuse. */
-export const refusedOf = (settings: TopicSettings[]): TopicSettings[] =>
+export const refusedSettings = (settings: TopicSettings[]): TopicSettings[] =>
   settings.filter(({ refused }) => refused !== undefined);
 
-/** The settings of one topic, also if the brokers refuse them. */
-async function describeOne(admin: Pick<Admin, 'describeConfigs'>, topic: string): Promise<TopicSettings> {
+/** Reads the settings of one topic. If the brokers refuse them, returns the reason in place of the values. */
+async function tryReadSettings(admin: Pick<Admin, 'describeConfigs'>, topic: string): Promise<TopicSettings> {
   try {
-    const [settings] = await describe(admin, [topic]);
+    const [settings] = await readSettings(admin, [topic]);
     return settings ?? settingsOf(topic, []);
   } catch (error) {
     if (classify(error).is !== 'refuses-us') throw error;
@@ -113,32 +117,33 @@ export type TopicWarning = {
   setting: string | null;
 };
 
-/** The risks of records that are lost for every rebuild. */
+/** The risks with which a topic loses records that every rebuild needs. */
 export const losingRisks = ['not_compacted', 'retention', 'unclean_election'] as const satisfies TopicRisk[];
 
 /** How a topic loses records: its log has lost its beginning, or its settings are unsafe. */
 export const lossReasons = ['truncated', ...losingRisks] as const;
 export type LossReason = (typeof lossReasons)[number];
 
-/** The risks with which no rebuild can be relied on. */
+/** Whether a rebuild with this risk may lack records or bring deleted entities back. */
 export const isRebuildRisk = (risk: TopicRisk): boolean => risk === 'unknown' || risk === 'tombstones';
 
-/** The risks that retention deletes records which a rebuild needs. An operator may accept them. */
+/** Whether retention may delete records that a rebuild needs. An operator may accept this risk. */
 export const isRetentionRisk = (risk: TopicRisk): boolean => risk === 'not_compacted' || risk === 'retention';
 
 /** Warns about topics whose settings lose records, or make a rebuild unsafe. */
 export const topicWarnings = (settings: TopicSettings[]): TopicWarning[] =>
-  settings.flatMap((one) =>
-    [retention(one), tombstones(one), uncleanElection(one), batchSize(one)].flatMap((found) =>
-      found ? [{ ...found, topic: one.topic, text: `${one.topic}: ${found.text}` }] : [],
-    ),
-  );
+  settings.flatMap((topicSettings) => {
+    const { topic } = topicSettings;
+    const checks = [warnOfRetention, warnOfTombstones, warnOfUncleanElection, warnOfBatchSize];
+    const warnings = checks.map((check) => check(topicSettings)).filter((warning) => warning !== null);
+    return warnings.map((warning) => ({ ...warning, topic, text: `${topic}: ${warning.text}` }));
+  });
 
-type Found = Omit<TopicWarning, 'topic'> | null;
+type FoundRisk = Omit<TopicWarning, 'topic'> | null;
 
 const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
 
-function retention(settings: TopicSettings): Found {
+function warnOfRetention(settings: TopicSettings): FoundRisk {
   const { cleanupPolicy, deleteRetentionMs, retentionMs, retentionBytes, refused } = settings;
   if (refused !== undefined)
     return { risk: 'unknown', text: `the Kafka user needs DescribeConfigs on it: ${refused}`, setting: null };
@@ -172,10 +177,10 @@ function retention(settings: TopicSettings): Found {
   };
 }
 
-/** A rebuild may take this long. The promotion refuses a build that takes longer than a topic keeps tombstones. */
+/** The time that a rebuild may take. The promotion refuses a build that took longer than a topic keeps tombstones. */
 const rebuildMs = 3 * dayMs;
 
-function tombstones({ deleteRetentionMs }: TopicSettings): Found {
+function warnOfTombstones({ deleteRetentionMs }: TopicSettings): FoundRisk {
   if (deleteRetentionMs === null || deleteRetentionMs >= rebuildMs) return null;
   return {
     risk: 'tombstones',
@@ -187,7 +192,7 @@ function tombstones({ deleteRetentionMs }: TopicSettings): Found {
   };
 }
 
-function uncleanElection({ allowsUncleanElection }: TopicSettings): Found {
+function warnOfUncleanElection({ allowsUncleanElection }: TopicSettings): FoundRisk {
   if (!allowsUncleanElection) return null;
   const setting = 'unclean.leader.election.enable=false';
   return {
@@ -199,7 +204,7 @@ function uncleanElection({ allowsUncleanElection }: TopicSettings): Found {
   };
 }
 
-function batchSize({ maxMessageBytes }: TopicSettings): Found {
+function warnOfBatchSize({ maxMessageBytes }: TopicSettings): FoundRisk {
   if (maxMessageBytes === null || maxMessageBytes <= batchBytesMax) return null;
   const setting = `max.message.bytes=${batchBytesMax}`;
   return {

@@ -17,7 +17,9 @@ type Fetch = (options: {
 }) => Promise<unknown>;
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
-/** Brokers answer at once and without records, because the fetch starts at the end of the log. */
+/**
+ * The limits of a fetch to which a broker answers immediately, without records: the fetch starts at the end of the log.
+ */
 const atEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
 
 /** The logs as the brokers report them, by `<topic>/<partition>`. */
@@ -37,21 +39,22 @@ export async function tryFetch(
   topics: string[],
   { ends, leaders, unreachable }: Logs,
 ): Promise<Map<string, string>> {
-  const one = new Map([...ends.keys()].map((key) => [parsePartitionKey(key).topic, key]));
-  const silent = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
-  const noLeader = ['no leader of a partition answers', ...silent].join('; ');
-  const untried = new Map(topics.filter((topic) => !one.has(topic)).map((topic) => [topic, noLeader]));
+  const keyByTopic = new Map([...ends.keys()].map((key) => [parsePartitionKey(key).topic, key]));
+  const silentBrokers = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
+  const noLeader = ['no leader of a partition answers', ...silentBrokers].join('; ');
+  const untried = new Map(topics.filter((topic) => !keyByTopic.has(topic)).map((topic) => [topic, noLeader]));
   const refused: string[] = [];
-  for (const [nodeId, keys] of Map.groupBy(one.values(), (key) => leaders.get(key) ?? -1))
+  for (const [nodeId, keys] of Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? -1)) {
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
       await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
     } catch (error) {
-      const named = refusedTopics(error);
-      if (named.length > 0) refused.push(...named);
+      const topicsInError = refusedTopics(error);
+      if (topicsInError.length > 0) refused.push(...topicsInError);
       else if (classify(error).is === 'refuses-us') throw error;
       else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
+  }
   if (refused.length > 0) throw topicsRefused(refused);
   return untried;
 }
@@ -77,7 +80,7 @@ type JoinRequest = {
 type LeaveRequest = { groupId: string; memberId: string };
 
 const require = createRequire(import.meta.url);
-/** In versions that Kafka 2.4 and later know; from version 4 on a join takes two requests. */
+/** Version 5 (Kafka 2.3 and later). From version 4 on, a member joins by two requests. */
 const createJoin = protocolOf<JoinRequest, Joined>('joinGroup', 5);
 const createLeave = protocolOf<LeaveRequest, unknown>('leaveGroup', 3);
 
@@ -88,14 +91,12 @@ function protocolOf<Request, Response>(name: string, version: number) {
   return protocol({ version });
 }
 
-/**
- * Kafka's code for a member that is to come again with the id that it is given: it has passed every check of the first.
- */
+/** Kafka's code for a member that has passed all checks, and must join again with the id in this answer. */
 const memberIdRequired = 79;
 
 /**
- * Makes the first of the two requests with which a member joins its group: the coordinator checks its rights, its
- * session timeout and its protocol, and gives it an id. The group assigns partitions again only at the second one.
+ * Sends the first of the two requests by which a member joins its group. The coordinator checks the rights, the session
+ * timeout and the protocol of the member, and gives it an id. The group rebalances only after the second request.
  */
 export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): Promise<void> {
   const { groupId, own, sessionTimeoutMs } = member;
@@ -112,8 +113,8 @@ export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): P
     const withErrors = { decode: response.decode, parse: async (joined: Joined) => joined };
     const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
     if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
-    // Otherwise the next assignment would wait for it. Its answer proves no right: the member may be gone
-    // already.
+    // Without this request, the next rebalance would wait for the member. The answer does not matter, because the
+    // coordinator may already have removed the member.
     const leave = createLeave({ groupId, memberId });
     await coordinator.connectionPool.send({
       request: leave.request,

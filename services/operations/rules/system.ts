@@ -3,7 +3,7 @@ import { describeLost } from '../../../shared/control/manifest.ts';
 import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { refusedOf, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { refusedSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -66,7 +66,7 @@ export const systemRules = {
     blocks: switches,
     evaluate: ({ kafka: { settings, settingsProblem } }) =>
       settingsProblem === null
-        ? topicWarnings(refusedOf(settings ?? [])).map(
+        ? topicWarnings(refusedSettings(settings ?? [])).map(
             ({ text }) => `cannot read the configuration of ${text}`,
           )
         : `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,

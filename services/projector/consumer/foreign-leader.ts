@@ -1,5 +1,5 @@
 import type { Admin } from 'kafkajs';
-import { describeForeignMembers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
+import { describeForeignMembers, readMembers, withGroupName } from '../../../shared/kafka/group-members.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { errorChain } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -36,7 +36,7 @@ export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: 
  * Never rejects.
  */
 export async function explainRefusal({ admin, groupId, own }: GroupDeps, error: Error): Promise<Error> {
-  const named = namingGroup(groupId, error) as Error;
+  const named = withGroupName(groupId, error) as Error;
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
   if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return named;
   const members = await readMembers(admin, groupId, own).catch(() => []);
