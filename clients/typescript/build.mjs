@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Builds the package in `package`: the compiled client, the README, and a package.json with the name that
- * CLIENT_PACKAGE gives it. npm runs this script and puts tsc on the path. Node loads the ES modules by `import` and by
- * `require`, so that a process has one client; the CommonJS beside them is for test runners that load nothing else.
+ * Builds the package in `package`: the compiled client, the README, and a package.json with the name in CLIENT_PACKAGE.
+ * npm runs this script, with tsc on the path. Node loads the ES modules by `import` and by `require`, so a process has
+ * one copy of the client. The CommonJS files beside them are for test runners that load no ES modules.
  */
 rmSync('package', { recursive: true, force: true });
 const compile = (...options) => execFileSync('tsc', ['--project', '.', ...options], { stdio: 'inherit' });

@@ -1,4 +1,4 @@
-/** Returns the source of the client's methods, whose names the document has, and of its named types. */
+/** Returns the source of the client's methods and named types. The OpenAPI document has the names of both. */
 export function clientSource({ paths, components: { schemas } }) {
   const methods = Object.entries(paths)
     .filter(([path]) => path.startsWith('/v1/'))
@@ -40,7 +40,7 @@ function namedType([name, schema]) {
   return `${comment(schema.description)}${type}`;
 }
 
-/** A method: the steps of its name, the source of its type and of its code, and that of the type of its parameters. */
+/** A method: the steps of its name, and the source of its type, its code and its parameter type. */
 function methodOf(path, { operationId, summary, description, parameters, responses, ...rest }, schemas) {
   const name = rest['x-client-method'];
   const steps = name.split('.');

@@ -25,11 +25,12 @@ function openEnum({ 'x-extensible-enum': values }) {
 }
 
 /**
- * A type that allows every field would not reveal a misspelled one; the constants of a union's members discriminate it.
+ * Leaves out two keywords. With `additionalProperties`, the compiler would accept a misspelled field. `discriminator`
+ * is not needed, because the constants of a union's members discriminate it.
  */
-const left = ['additionalProperties', 'discriminator'];
+const ignoredKeywords = ['additionalProperties', 'discriminator'];
 const document = JSON.parse(read('../../openapi.json'), (key, value) =>
-  left.includes(key) ? undefined : value,
+  ignoredKeywords.includes(key) ? undefined : value,
 );
 const types = await openapiTS(document, { alphabetize: true, transform: openEnum });
 const { version } = JSON.parse(read('package.json'));

@@ -2,13 +2,17 @@ import { retryAfterMs } from './backoff.ts';
 import { ApiError, CutResponseError } from './errors.ts';
 import type { Answer, ErrorBody, RateLimit } from './types.ts';
 
-/** `origin` is the API's, for messages; `nowMs` is the time of day. */
-type Received = { origin: string; nowMs: number };
+type Received = {
+  /** The origin of the API, for messages. */
+  origin: string;
+  /** The time of day. */
+  nowMs: number;
+};
 
 /**
- * Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own, and
- * `CutResponseError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as
- * complete.
+ * Returns a response of the API. Throws `ApiError` for an error, and for a response of another server. Throws
+ * `CutResponseError` for a response that ends within its JSON: a proxy of HTTP/1.0 passes on a broken response as if it
+ * were complete.
  */
 export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
   const { ok, status, headers } = response;
@@ -45,7 +49,7 @@ const isEnvelope = (body: unknown): body is { error: ErrorBody } =>
 
 const isJson = (headers: Headers): boolean => /^application\/json\b/i.test(headers.get('Content-Type') ?? '');
 
-/** Returns the first value of a header: a proxy may append its own value, which makes the header a list. */
+/** Returns the first value of a header: a proxy may append a value of its own, after a comma. */
 const first = (headers: Headers, name: string): string | null => headers.get(name)?.split(',')[0] ?? null;
 
 function dataAsOfOf(headers: Headers): Date | null {

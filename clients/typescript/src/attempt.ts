@@ -11,9 +11,9 @@ type Request = {
 };
 
 /**
- * Sends the request once and reads the body. Does not follow redirects: the API sends none, and no other server may
- * receive the key. Rejects with `ApiError`, `ConnectionError` (also
- * `CutResponseError`), `TimeoutError`, or the reason of the caller's signal.
+ * Sends the request once, and reads the body. Does not follow redirects: the API sends none, and no other server may
+ * receive the key. Rejects with `ApiError`, `ConnectionError` or its `CutResponseError`, `TimeoutError`, or the reason
+ * of the caller's signal.
  */
 export async function attempt(
   fetch: typeof globalThis.fetch,

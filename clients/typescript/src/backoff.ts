@@ -2,11 +2,11 @@ const baseMs = 500;
 const ceilingMs = 30_000;
 
 /**
- * The wait after the `attempt`th failure, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s, so that clients
- * that failed together do not retry together. With `Retry-After`, up to 0.5 s is added to it.
+ * The wait after a number of failures, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s, so that clients
+ * that failed together do not retry together. With `Retry-After`, it is that time and up to 0.5 s more.
  */
-export function delayAfter(attempt: number, retryAfterMs: number | null, random: () => number): number {
-  const jitterMs = random() * Math.min(ceilingMs, baseMs * 2 ** (attempt - 1));
+export function delayAfter(failures: number, retryAfterMs: number | null, random: () => number): number {
+  const jitterMs = random() * Math.min(ceilingMs, baseMs * 2 ** (failures - 1));
   return Math.round(retryAfterMs === null ? jitterMs : retryAfterMs + Math.min(jitterMs, baseMs));
 }
 
@@ -18,7 +18,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const value = headers.get('Retry-After')?.trim() ?? '';
   const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(value) ?? [];
   if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
-  // `Date.parse` finds a date in nearly every text with a number.
+  // `Date.parse` would read nearly every text with a number as a date, so the text must begin like a date of HTTP.
   const at = /^[A-Z][a-z]+,/.test(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(at)) return null;
   const sentMs = Date.parse(headers.get('Date') ?? '');

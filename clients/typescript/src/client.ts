@@ -4,7 +4,7 @@ import { createRequests } from './requests.ts';
 import type { RetryDeps } from './retry.ts';
 import { sleep } from './signal.ts';
 
-/** Creates a client of the API. It needs no closing. Throws a `TypeError` for an invalid option. */
+/** Creates a client of the API. You need not close it. Throws a `TypeError` for an invalid option. */
 export const createClient = (options: ClientOptions): Client =>
   createClientWith({ sleep, random: Math.random, nowMs: () => performance.now() }, options);
 

@@ -7,11 +7,11 @@ type Details = Pick<ApiError, 'status' | 'message' | 'requestId'> &
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
-  /** The category of `code`; null with it. */
+  /** The category of `code`; null if `code` is null. */
   readonly type: ErrorType | null;
-  /** Branch on this. Null if the response is not the API's own, but a proxy's, for example. */
+  /** Branch on this field. Null if another server has responded, such as a proxy. */
   readonly code: ErrorCode | null;
-  /** The invalid query parameter, with `invalid_query_parameter`. */
+  /** The invalid query parameter, only with `invalid_query_parameter`. */
   readonly param: string | undefined;
   /** URL of the documentation of the code. */
   readonly docUrl: string | undefined;
@@ -43,12 +43,12 @@ export class ConnectionError extends Error {
   /** True if there is no server: the port is closed, or the name of the host is unknown. */
   readonly isRefused: boolean;
 
-  constructor(origin: string, cause: unknown, what?: string) {
-    const { code, message } = reason(cause);
+  constructor(origin: string, cause: unknown, summary?: string) {
+    const { code, message } = innermost(cause);
     const isRefused = ['ECONNREFUSED', 'ENOTFOUND', 'ConnectionRefused'].includes(code);
     const refused = `There is no API at ${origin}: check baseUrl.`;
     const broken = `${origin} could not be reached, or the connection broke.`;
-    super(`${what ?? (isRefused ? refused : broken)} Reason: ${message || code}`, { cause });
+    super(`${summary ?? (isRefused ? refused : broken)} Reason: ${message || code}`, { cause });
     this.isRefused = isRefused;
   }
 }
@@ -73,11 +73,11 @@ export class CutResponseError extends ConnectionError {
 
 type PlatformError = { cause?: unknown; errors?: unknown[]; code?: unknown; message?: unknown };
 
-/** The innermost error. `fetch` says only that it failed, and a host with several addresses has an error for each. */
-function reason(error: unknown): { code: string; message: string } {
+/** The innermost error: `fetch` reports only that it failed, and has an error for each address of a host. */
+function innermost(error: unknown): { code: string; message: string } {
   const { cause, errors, code, message } = (error ?? {}) as PlatformError;
   const inner = errors?.[0] ?? cause;
-  return inner ? reason(inner) : { code: String(code), message: String(message) };
+  return inner ? innermost(inner) : { code: String(code), message: String(message) };
 }
 
 /** One attempt, including reading the body, has taken longer than `timeoutMs`. */
@@ -91,7 +91,7 @@ export class TimeoutError extends Error {
   }
 }
 
-/** A list gives pages again that it has given before, so that reading it would never end. */
+/** A list returns pages again that it has returned before, so a loop over it would never end. */
 export class EndlessListError extends Error {
   override readonly name = 'EndlessListError';
   /** The path of the list. */
@@ -110,11 +110,11 @@ export class EndlessListError extends Error {
     startingAfter: string | null;
     requestId: string;
   }) {
-    const what = `${path} does not end: the page after the cursor "${startingAfter}" (response ${requestId}) repeats an earlier one.`;
+    const summary = `${path} does not end: the page after the cursor "${startingAfter}" (response ${requestId}) repeats an earlier one.`;
     const advice =
       'Check that no cache or proxy before the API ignores the query, then read the list again from its start, and ' +
       'replace items by their id. If this comes again, report the request id.';
-    super(`${what} ${advice}`);
+    super(`${summary} ${advice}`);
     this.path = path;
     this.cursor = startingAfter;
     this.requestId = requestId;

@@ -9,20 +9,20 @@ import { shownPrecisionMs } from './walk.ts';
 
 export interface ExportOptions {
   client: Client;
-  /** `since` of the last stored batch. Without it, everything is exported. */
+  /** `since` of the last batch that you have stored. Without it, the run exports everything. */
   since?: string | undefined;
   /** Whether to fetch the threads of the changed tickets, too. Default false. */
   threads?: boolean | undefined;
-  /** Tickets in a page. Their threads are fetched before the next page. Default 100, the maximum. */
+  /** Tickets in a page. The run fetches their threads before the next page. Default 100, the maximum. */
   limit?: number | undefined;
   /** Threads that are fetched at once; each holds a page of messages in memory. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A changed ticket, which replaces an older version; or the thread of one, which replaces the older thread. */
+/** A changed ticket, or a part of the thread of a changed ticket. It replaces the older version in your copy. */
 export type ExportBatch = (ChangedTicket | Thread) & {
-  /** Keep it after you have stored the batch. The export continues from here. */
+  /** Store it after the batch. The next run continues from there. */
   since: string;
 };
 
@@ -67,7 +67,7 @@ type Step = {
   refused: string | null;
 };
 
-/** Begins a walk through the list at a position. */
+/** Returns the step that continues the run at a position. */
 function stepTo(
   { client, limit, signal }: Run,
   position: ExportPosition,
@@ -80,8 +80,8 @@ function stepTo(
 }
 
 /**
- * Yields the batches of one page. Returns the step to the next one, or null after the last page. Holds each batch until
- * the next one arrives, because only the last batch may move the position beyond the page.
+ * Yields the batches of one page. Returns the step to the next page, or null after the last page. It holds each batch
+ * until the next one arrives: only the last batch of a page may move the position to the next page.
  */
 async function* exportPage(
   run: Run,
@@ -117,7 +117,10 @@ async function* exportPage(
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
 
-/** A part of an export; no content if a replica is too old for the thread. The next run begins at `asOf` or earlier. */
+/**
+ * A part of an export. Its content is null if the replica that answered does not have the thread yet. The next run
+ * begins at `asOf` or earlier.
+ */
 type Part = { asOf: Date; content: ChangedTicket | Thread | null };
 
 async function* contents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
@@ -143,9 +146,9 @@ async function* thread(
 }
 
 /**
- * The part for a conversation that the API does not find. A ticket changes with its threads: a replica that has applied
- * the ticket's change would also have the conversation, so it is gone. An older replica proves nothing, so the next run
- * begins early enough to find the ticket again.
+ * The part for a conversation that the API does not find. A ticket changes with its threads. So if the replica that
+ * answered has the ticket's change, the conversation is gone. An older replica proves nothing: the next run begins
+ * early enough to read the ticket again.
  */
 function missingThread(error: unknown, ticket: TicketItem, conversationId: string): Part {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;

@@ -6,20 +6,27 @@ export type Clock = {
   nowMs: () => number;
 };
 
-/** Requests pass in order. Once the rate limit is reached, all of them wait until the API admits one more. */
+/**
+ * The gate through which all requests of a client pass, in order. A 429 closes it for the time of its `Retry-After`:
+ * otherwise each waiting request would be refused by itself.
+ */
 export function createGate({ sleep, nowMs }: Clock) {
   let opensAtMs = -Infinity;
-  let last = Promise.resolve();
+  /** Resolves when the last request so far has passed. */
+  let lastPassed = Promise.resolve();
   const wait = async (before: Promise<void>, signal: AbortSignal | undefined) => {
     await abortable(before, signal);
     while (nowMs() < opensAtMs) await sleep(opensAtMs - nowMs(), signal);
   };
   return {
+    /** Resolves when the request may be sent. Rejects with the signal's reason. */
     pass: (signal: AbortSignal | undefined): Promise<void> => {
-      const passed = wait(last, signal);
-      last = passed.catch(() => undefined);
+      const passed = wait(lastPassed, signal);
+      // An aborted request lets the next one pass.
+      lastPassed = passed.catch(() => undefined);
       return passed;
     },
+    /** Holds all requests for this time, or longer if the gate is closed for longer. */
     closeFor: (delayMs: number) => {
       opensAtMs = Math.max(opensAtMs, nowMs() + delayMs);
     },

@@ -2,8 +2,8 @@ type Source<Item> = AsyncGenerator<Item, void, undefined>;
 type Step<Item> = { source: Source<Item>; result: IteratorResult<Item, void> };
 
 /**
- * Yields the items of all sources as they arrive. Runs at most `concurrency` sources at once, each at most one item
- * ahead. If the caller stops early, it has to abort the running sources: this does not wait for them.
+ * Yields the items of all sources as they arrive. Runs at most `concurrency` sources at once, and each reads at most
+ * one item ahead. A caller that stops early must abort the running sources: `merge` does not wait for them.
  */
 export async function* merge<Item>(sources: Source<Item>[], concurrency: number): Source<Item> {
   const waiting = [...sources];

@@ -19,9 +19,9 @@ export interface ClientOptions {
 
 const timerMaxMs = 2_147_483_647;
 
-/** How requests are sent. A request may override each part. */
+/** The settings of a request. Each request may override those of its client. */
 type RequestSettings = {
-  /** The headers of each request, the key among them. */
+  /** The headers of each request. They contain the key. */
   headers: Record<string, string>;
   /** See `ClientOptions`. */
   timeoutMs: number;
@@ -31,7 +31,7 @@ type RequestSettings = {
 
 /** The options of a client, checked, with their defaults. */
 type ParsedOptions = RequestSettings & {
-  /** Without a slash at its end. */
+  /** The URL of the API without a slash at its end. */
   baseUrl: string;
   /** See `ClientOptions`. */
   retryForMs: number;
@@ -57,7 +57,7 @@ export function parseRequestOptions(
   settings: RequestSettings,
   { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {} }: RequestOptions,
 ): RequestSettings {
-  // A 304 would have no data.
+  // The caller may not set `If-None-Match` either: a 304 would have no data.
   const reserved = new Set(
     [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),
   );
@@ -73,7 +73,8 @@ export function parseRequestOptions(
 }
 
 /**
- * Callers pass environment variables. An unset one is undefined, or '' where their code satisfies the types by `?? ''`.
+ * Returns the key. Callers pass an environment variable: if it is not set, the value is undefined, or '' if their code
+ * has `?? ''` for the compiler.
  */
 function parseApiKey(value: string | undefined): string {
   if (!value) {
@@ -84,7 +85,7 @@ function parseApiKey(value: string | undefined): string {
   throw new TypeError('apiKey must be printable ASCII without spaces around it');
 }
 
-/** Checked here, because the platform's own error would quote the value. */
+/** Whether a header can have the value. The error of the platform would contain the value, which may be the key. */
 const isHeaderText = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 

@@ -8,11 +8,11 @@ export type ExportPosition = {
   cursor: string | null;
 };
 
-/** Returns an instant after the last page, which is `updatedAt[gte]` of the next run. Otherwise returns JSON. */
+/** Returns a position as `since`: after the last page the instant at which the next run begins, otherwise JSON. */
 export const writePosition = ({ from, next, cursor }: ExportPosition): string =>
   cursor === null && next ? next.toISOString() : JSON.stringify({ from, next, cursor });
 
-/** Also accepts an instant that the caller chooses. The API validates it. */
+/** Reads `since`: the result of `writePosition`, or an instant that the caller chooses. The API validates instants. */
 export function readPosition(since: string | undefined): ExportPosition {
   if (since === undefined) return { from: null, next: null, cursor: null };
   if (!since.startsWith('{')) return { from: since, next: null, cursor: null };

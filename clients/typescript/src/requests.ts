@@ -19,9 +19,12 @@ export type Requests = {
 };
 
 type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null; url: string };
-type Ask<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
+type RequestPage<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
-/** The key is in a closure and in no property, so that printing a client does not reveal it. */
+/**
+ * Creates the functions that the generated methods call. The key is in their closure and in no property, so that a
+ * printed client does not reveal it.
+ */
 export function createRequests(clock: RetryDeps, options: ClientOptions): Requests {
   const { baseUrl, retryForMs, ...settings } = parseOptions(options);
   const fetch = options.fetch ?? globalThis.fetch;
@@ -31,33 +34,39 @@ export function createRequests(clock: RetryDeps, options: ClientOptions): Reques
     path: string,
     id: string | null,
     params: object,
-    { signal, ...sent }: RequestOptions,
+    { signal, ...own }: RequestOptions,
   ) => {
     const url = requestUrl(baseUrl, path, id, params);
-    const { headers, timeoutMs, retries } = parseRequestOptions(settings, sent);
+    const { headers, timeoutMs, retries } = parseRequestOptions(settings, own);
     const request = { url, headers, timeoutMs, signal };
-    return (await withRetries({ retries, retryForMs, signal }, () =>
-      attempt(fetch, request),
-    )) as Answer<Body>;
+    const send = () => attempt(fetch, request);
+    return (await withRetries({ retries, retryForMs, signal }, send)) as Answer<Body>;
   };
   return {
     list: <Item extends Listed>(
       path: string,
       id: string | null,
       params: object = {},
-      sent: RequestOptions = {},
-    ) => listRequest<Item>(structuredClone(params), (query) => get(path, id, query, sent)),
-    retrieve: <Data>(path: string, id: string, sent: RequestOptions = {}) => get<Data>(path, id, {}, sent),
+      requestOptions: RequestOptions = {},
+    ) => listRequest<Item>(structuredClone(params), (query) => get(path, id, query, requestOptions)),
+    retrieve: <Data>(path: string, id: string, requestOptions: RequestOptions = {}) =>
+      get<Data>(path, id, {}, requestOptions),
   };
 }
 
-/** `params` must stay as they are: a cursor is valid for one sort and one set of filters. */
+/**
+ * Returns a list, which requests its pages when the caller reads them. `params` is a copy that never changes, because a
+ * cursor is valid for one sort and one set of filters.
+ */
 function listRequest<Item extends Listed>(
   params: { startingAfter?: string | null },
-  ask: Ask<Item>,
+  requestPage: RequestPage<Item>,
 ): ListRequest<Item> {
   const read = async (startingAfter: string | null, before: Walk): Promise<Page<Item>> => {
-    const { data: body, ...meta } = await ask({ ...params, startingAfter: startingAfter ?? undefined });
+    const { data: body, ...meta } = await requestPage({
+      ...params,
+      startingAfter: startingAfter ?? undefined,
+    });
     const { data, hasMore, nextCursor, url: path } = body;
     const walk = walkOn(before, { ...meta, path, startingAfter, data, nextCursor });
     const page: Page<Item> = {
@@ -71,20 +80,20 @@ function listRequest<Item extends Listed>(
     return page;
   };
   const first = () => read(params.startingAfter ?? null, walkStart);
-  let sent: Promise<Page<Item>> | undefined;
-  const sentOnce = () => (sent ??= first());
+  let requested: Promise<Page<Item>> | undefined;
+  const requestOnce = () => (requested ??= first());
   return {
     [Symbol.toStringTag]: 'ListRequest',
-    then: (onPage, onError) => sentOnce().then(onPage, onError),
-    catch: (onError) => sentOnce().catch(onError),
-    finally: (onEnd) => sentOnce().finally(onEnd),
+    then: (onPage, onError) => requestOnce().then(onPage, onError),
+    catch: (onError) => requestOnce().catch(onError),
+    finally: (onEnd) => requestOnce().finally(onEnd),
     pages: () => pagesFrom(first),
     [Symbol.asyncIterator]: () => itemsFrom(first),
   };
 }
 
 /**
- * Holds one page at a time: `page` is replaced, and no page refers to another. Requests the first when it is reached.
+ * Yields every page. Requests a page when the loop reaches it, and holds one page at a time: no page refers to another.
  */
 async function* pagesFrom<Item>(
   first: () => Promise<Page<Item>>,

@@ -10,13 +10,13 @@ export type RetryDeps = Clock & {
 type Policy = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
 
 /**
- * Returns a function that repeats requests of one client that may succeed later. Every request is a GET, so repeating
- * it is safe. A wait for the rate limit counts neither as a failed attempt nor towards the time limit.
+ * Returns a function that repeats a failed request as long as it may succeed later. Every request is a GET, so it is
+ * safe to repeat. A wait for the rate limit counts neither as a failed attempt nor towards the time limit.
  */
 export function createRetries({ sleep, random, nowMs }: RetryDeps) {
   const gate = createGate({ sleep, nowMs });
   let hasAnswered = false;
-  /** A refused connection means a wrong `baseUrl` until the API has answered once; afterwards it means an outage. */
+  /** Until the API has answered once, a refused connection means a wrong `baseUrl`. After that, it means an outage. */
   const canRecover = (error: unknown) =>
     isTransient(error) && (hasAnswered || !(error instanceof ConnectionError && error.isRefused));
   return async <Result>(
@@ -48,7 +48,7 @@ export function createRetries({ sleep, random, nowMs }: RetryDeps) {
   };
 }
 
-/** The API's own 429 passes, because the key's window moves on. A proxy's 429 may last, so it counts as a failure. */
+/** Whether to wait: the window of the key moves on. The 429 of a proxy may last, so it counts as a failure. */
 const isRateLimit = (error: unknown, waitMaxMs: number): error is ApiError & { retryAfterMs: number } =>
   error instanceof ApiError &&
   error.code === 'too_many_requests' &&

@@ -1,6 +1,6 @@
 /**
- * Returns a controller that is aborted with `signal`. `unlink` removes the listener, because the signal can outlive
- * thousands of requests. `AbortSignal.any` would leak a reference for each.
+ * Returns a controller that aborts when `signal` does. Call `unlink` at the end: the signal can outlive thousands of
+ * requests, and would keep a listener for each, as it would by `AbortSignal.any`.
  */
 export function linkedController(signal: AbortSignal | undefined) {
   signal?.throwIfAborted();

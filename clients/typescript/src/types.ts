@@ -6,14 +6,14 @@ export type ErrorBody = components['schemas']['Error']['error'];
 /** The error codes of the API. New releases add codes, so keep a branch for others. */
 export type ErrorCode = ErrorBody['code'];
 
-/** The category of an error. New releases may add one. */
+/** The category of an error. New releases may add categories. */
 export type ErrorType = ErrorBody['type'];
 
 type Path = Extract<keyof paths, `/v1/${string}`>;
 
 /**
- * The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined
- * omits a parameter. So does null as `startingAfter`, so that a loop may begin with it.
+ * The query parameters of a path. `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined
+ * omits a parameter. Null as `startingAfter` also omits it, so that a loop can begin with null.
  */
 export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['parameters']['query']>>;
 
@@ -40,7 +40,7 @@ export interface RateLimit {
 
 /** Metadata of every response. */
 export interface Meta {
-  /** Quote it when you contact support, who can trace the request by it. */
+  /** Quote it when you contact support: it identifies the request. */
   requestId: string;
   /** The response reflects every change up to this instant, and possibly later ones. */
   dataAsOf: Date;

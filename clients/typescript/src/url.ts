@@ -25,17 +25,17 @@ function pairsOf(query: object): [string, string][] {
   });
 }
 
-/** Also a `Date` of another realm, such as a copy that `structuredClone` makes in jest. */
+/** `instanceof` would not find a `Date` of another realm, such as a copy by `structuredClone` in Jest. */
 const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
 
 function textOf(name: string, value: Value): string {
   if (!isDate(value)) return String(value);
   if (Number.isNaN(value.getTime())) throw new TypeError(`${name} must be a valid Date`);
-  // Without a fraction, a time that a response shows to the second covers its whole second.
+  // Responses show seconds. Without the fraction, a bound covers the whole second that a response shows.
   return value.toISOString().replace('.000Z', 'Z');
 }
 
-/** Refuses `.` and `..`, which URLs treat as path segments, and an empty id, which is another path. */
+/** Encodes an id. Refuses `.` and `..`, by which a URL leads to a parent, and an empty id, which is another path. */
 function segment(id: string): string {
   if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError('id must be the id of a resource');
   return encodeURIComponent(id);

@@ -14,10 +14,10 @@ type Visited = {
   dataAsOf: Date;
 };
 
-/** The memory of a walk: how many pages it has visited, and one of them. */
+/** The memory of a walk through a list: the number of its pages so far, and one of them, the remembered page. */
 export type Walk = {
   pages: number;
-  /** The number of the page that replaces the remembered one. */
+  /** The number of the page that replaces the remembered page. */
   replaceAt: number;
   /** The next cursor of the remembered page. */
   cursor: string | null;
@@ -29,13 +29,13 @@ export const walkStart: Walk = { pages: 0, replaceAt: 1, cursor: null, item: nul
 
 /**
  * Returns the walk after one more page. Throws `EndlessListError` if the page repeats the cursor or the item of the
- * remembered page. It remembers one of the pages 1, 2, 4, 8 … at a time (Brent's algorithm): this finds a cycle of any
- * length, in constant memory.
+ * remembered page, because the loop would never end. Of the pages 1, 2, 4, 8 … it remembers the last one (Brent's
+ * algorithm). This finds a cycle of any length, in constant memory.
  */
 export function walkOn(walk: Walk, page: Visited): Walk {
   const { nextCursor } = page;
   if (nextCursor === null) return walk;
-  const isRepeated = nextCursor === walk.cursor || page.data.some((item) => isItem(item, walk.item));
+  const isRepeated = nextCursor === walk.cursor || page.data.some((item) => isSameItem(item, walk.item));
   if (isRepeated) throw new EndlessListError(page);
   const pages = walk.pages + 1;
   if (pages < walk.replaceAt) return { ...walk, pages };
@@ -48,15 +48,15 @@ export function walkOn(walk: Walk, page: Visited): Walk {
   };
 }
 
-const isItem = (item: Listed, known: Walk['item']): boolean =>
+const isSameItem = (item: Listed, known: Walk['item']): boolean =>
   item.id === known?.id && JSON.stringify(item) === known.json;
 
 /** The API shows instants of tickets to the second. */
 export const shownPrecisionMs = 1_000;
 
 /**
- * Whether every later version of the item would show another `updatedAt`. Two versions of one second show the same
- * `updatedAt`. Once `dataAsOf` has passed that second, the page already has the second's last version.
+ * Whether every later version of the item shows another `updatedAt`. Two versions within one second show the same one.
+ * But once `dataAsOf` has passed that second, the page already has the last version of the second.
  */
 const isSettled = ({ createdAt, updatedAt = createdAt }: Listed, dataAsOf: Date): boolean =>
   Date.parse(updatedAt) + shownPrecisionMs <= dataAsOf.getTime();
