@@ -64,7 +64,7 @@ const absent = (of: 'database' | 'control', name: string): [string, Change, Chan
   },
 ];
 
-it.each<[string, Change, Change]>([
+test.each<[string, Change, Change]>([
   ...['tickets', 'conversations', 'messages', 'channels', 'qas', 'apiKeys'].map((name) =>
     absent('database', name),
   ),
@@ -98,7 +98,7 @@ describe('a collection that changes within the second after its snapshot', () =>
     await eventually(async () => (await api.get(path)).status === 200);
   };
 
-  it('and is empty, because another one has replaced it, makes its list an error until the next snapshot', async () => {
+  test('and is empty, because another one has replaced it, makes its list an error until the next snapshot', async () => {
     await fresh(qas);
     const { database } = api.store;
     const documents = await database.collection('qas').find().toArray();
@@ -110,7 +110,7 @@ describe('a collection that changes within the second after its snapshot', () =>
     await database.collection('qas').insertMany(documents);
   });
 
-  it('and loses the index that a list needs, makes the list an error', async () => {
+  test('and loses the index that a list needs, makes the list an error', async () => {
     const path = '/v1/tickets?sort=createdAt';
     await fresh(path);
     await api.store.database.collection('tickets').dropIndex('created');
@@ -120,7 +120,7 @@ describe('a collection that changes within the second after its snapshot', () =>
   });
 });
 
-it('requests that find nothing at the same time share the question whether their collection exists', async () => {
+test('requests that find nothing at the same time share the question whether their collection exists', async () => {
   clock.nowMs += cachedMs;
   await eventually(async () => (await api.get('/v1/tickets')).status === 200);
   api.commands.splice(0);

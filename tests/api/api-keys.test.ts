@@ -50,7 +50,7 @@ const refusals = async () => {
   return values.find(({ labels }) => labels.reason === 'shared_token')?.value ?? 0;
 };
 
-it.each([
+test.each([
   ['an archived key has, too', 'svc_live_revoked'],
   ['a key of another organization has, too', 'svc_live_taken'],
   ['an archived key of another organization has, too', 'svc_live_foreign'],
@@ -70,7 +70,7 @@ it.each([
   expect((await refusals()) - before).toBe(2);
 });
 
-it('of the active keys of one organization with one token, the first by id is used', async () => {
+test('of the active keys of one organization with one token, the first by id is used', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const hash = sha256('svc_live_twice');
@@ -80,7 +80,7 @@ it('of the active keys of one organization with one token, the first by id is us
   expect(listOf(answer).data.map(({ id }) => id)).toEqual(['ti_1']);
 });
 
-it('a token that many keys have hides no other token of its look-up, and the reads are bounded', async () => {
+test('a token that many keys have hides no other token of its look-up, and the reads are bounded', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const wanted = ['svc_live_hidden', 'svc_live_crowd', ...tokens].map(sha256);
@@ -102,7 +102,7 @@ it('a token that many keys have hides no other token of its look-up, and the rea
   }
 });
 
-it('one look-up finds all its keys, however many', async () => {
+test('one look-up finds all its keys, however many', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const callers = await findCallers(control, snapshot, tokens.map(sha256), readOptions());
@@ -111,7 +111,7 @@ it('one look-up finds all its keys, however many', async () => {
   );
 });
 
-it('keys are looked up on connections of their own, so that slow reads of data delay no key', async () => {
+test('keys are looked up on connections of their own, so that slow reads of data delay no key', async () => {
   const clients = ['data', 'auth'].map((name) => {
     const client = monitorCommands(createMongo(mongoUrl(), name));
     const finds: unknown[] = [];

@@ -69,7 +69,7 @@ const inUse = 'new certificate in use';
 const rejected = 'new certificate rejected; keeping the current one';
 
 // A connection that is idle for 65 s is closed, and a slow machine needs long for a certificate.
-it('a replaced certificate is used for new connections, and shown in the metric; open ones keep theirs', async () => {
+test('a replaced certificate is used for new connections, and shown in the metric; open ones keep theirs', async () => {
   const { certificateIn, switched, showsExpiryOf, certificate } = await givenApi();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
@@ -82,7 +82,7 @@ it('a replaced certificate is used for new connections, and shown in the metric;
   kept.destroy();
 });
 
-it('a certificate that does not match its key is refused on every connection, and logged again when it comes again', async () => {
+test('a certificate that does not match its key is refused on every connection, and logged again when it comes again', async () => {
   const { folder, certificateIn, switched, certificate } = await givenApi();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
@@ -96,7 +96,7 @@ it('a certificate that does not match its key is refused on every connection, an
   await switched('broken', rejected);
 });
 
-it('a renewed certificate that keeps its key is used', async () => {
+test('a renewed certificate that keeps its key is used', async () => {
   const { folder, switched } = await givenApi();
   mkdirSync(join(folder, 'renewed'));
   copyFileSync(join(folder, 'first', 'key.pem'), join(folder, 'renewed', 'key.pem'));

@@ -43,7 +43,7 @@ async function holdAll(child: ApiProcess, count: number, from?: string): Promise
 }
 
 describe('many idle clients', () => {
-  it('do not block others: a thousand cost at most 150 KB each', async () => {
+  test('do not block others: a thousand cost at most 150 KB each', async () => {
     const before = residentBytes(child);
     const idle: Socket[] = [];
     // After a request a connection may be idle for 65 s. Before it, for 10 s: so only some open at once.
@@ -58,7 +58,7 @@ describe('many idle clients', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  it('above the connection limit are closed without an answer, until others leave', async () => {
+  test('above the connection limit are closed without an answer, until others leave', async () => {
     const small = await children.startServing({ ...children.tls, API_CONNECTIONS_MAX: '20' });
     // given that connections of each kind were opened and closed, and no longer count
     for (let round = 0; round < 30; round += 1) {
@@ -82,7 +82,7 @@ describe('many idle clients', () => {
     );
   });
 
-  it('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
+  test('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.1,127.0.0.9', API_CONNECTIONS_MAX: '100' };
     const small = await children.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');

@@ -31,7 +31,7 @@ test.each([...urls, '/v1/tickets?limit=1'])(
   },
 );
 
-it('accepts the strong form of the ETag and *, but no other ETag', async () => {
+test('accepts the strong form of the ETag and *, but no other ETag', async () => {
   const tag = await etagOf('/v1/tickets');
   const ask = async (value: string) =>
     (await api.get('/v1/tickets', { headers: { 'If-None-Match': value } })).status;
@@ -39,14 +39,14 @@ it('accepts the strong form of the ETag and *, but no other ETag', async () => {
   expect([await ask('"other"'), await ask('nonsense'), await ask(tag.slice(0, -2))]).toEqual([200, 200, 200]);
 });
 
-it('does not hide an error behind a 304', async () => {
+test('does not hide an error behind a 304', async () => {
   const headers = { 'If-None-Match': '*' };
   expect((await api.get('/v1/tickets/ti_none', { headers })).status).toBe(404);
   expect((await api.get('/v1/tickets?limit=0', { headers })).status).toBe(422);
   expect((await api.get('/v1/tickets', { headers, token: null })).status).toBe(401);
 });
 
-it('changes the ETag with the content or the query, but not with Data-As-Of', async () => {
+test('changes the ETag with the content or the query, but not with Data-As-Of', async () => {
   const { database, control } = api.store;
   const before = await etagOf('/v1/tickets');
   expect(await etagOf('/v1/tickets?status=closed')).not.toBe(before);
@@ -62,7 +62,7 @@ it('changes the ETag with the content or the query, but not with Data-As-Of', as
   expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
 });
 
-it('counts a 304 against the rate limit, because it costs the same reads', async () => {
+test('counts a 304 against the rate limit, because it costs the same reads', async () => {
   for (const remaining of ['49', '48']) {
     const answer = await api.get('/v1/channels', { headers: { 'If-None-Match': '*' } });
     expect({ status: answer.status, remaining: answer.headers.get('ratelimit-remaining') }).toEqual({
@@ -72,7 +72,7 @@ it('counts a 304 against the rate limit, because it costs the same reads', async
   }
 });
 
-it('has one ETag in every encoding, and compresses no short answer', async () => {
+test('has one ETag in every encoding, and compresses no short answer', async () => {
   const tags = new Set<string | null>();
   for (const encoding of ['identity', 'gzip', 'br'])
     tags.add(

@@ -54,7 +54,7 @@ test('each list accepts the cursors that clients have stored', async () => {
 
 /** `api.get` holds every answer to its declared shape and headers, and HEAD to no body. */
 describe.each(routes)('$path', ({ route, url, foreign }) => {
-  it('answers a key of the organization, with Data-As-Of', async () => {
+  test('answers a key of the organization, with Data-As-Of', async () => {
     const answer = await api.get(url);
     expect(answer.status).toBe(200);
     // An empty list would prove nothing.
@@ -62,7 +62,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     expect(answer.headers.get('data-as-of')).toBe(completeTo.toISOString());
   });
 
-  it.each([
+  test.each([
     ['no key', null, 'missing_api_key'],
     ['a malformed key', 'nonsense', 'invalid_api_key'],
     ['an unknown key', 'svc_live_unknown', 'invalid_api_key'],
@@ -75,7 +75,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     expect(errorOf(answer).type).toBe('authentication_error');
   });
 
-  it('does not accept a key in the query string', async () => {
+  test('does not accept a key in the query string', async () => {
     expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
     const named = ['api_key', ...Object.keys(route.query.shape)].map((name): [string, string] => [
       `${encodeURIComponent(name)}=${tokens.a}`,
@@ -89,13 +89,13 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     }
   });
 
-  it('returns no data of another organization', async () => {
+  test('returns no data of another organization', async () => {
     const answer = await api.get(foreign);
     if (foreign === url) expect(answer.text).not.toContain('_b"');
     else expectError(answer, 404, `${(route.path.split('/')[2] ?? '').slice(0, -1)}_not_found`);
   });
 
-  it.each([
+  test.each([
     ['HEAD', tokens.a, 200],
     ['HEAD', null, 401],
     ['OPTIONS', tokens.a, 204],
@@ -108,7 +108,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     if (method !== 'HEAD' && token) expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  it('refuses plain HTTP before it looks at the key', async () => {
+  test('refuses plain HTTP before it looks at the key', async () => {
     const headers = { 'X-Forwarded-Proto': 'http' };
     for (const token of [tokens.a, null])
       expectError(await api.get(url, { token, headers }), 403, 'https_required');
@@ -116,7 +116,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
 });
 
 describe('outside the routes', () => {
-  it('answers 404 at other paths, but only to callers with a key', async () => {
+  test('answers 404 at other paths, but only to callers with a key', async () => {
     for (const path of [
       '/',
       '/v1',
@@ -132,7 +132,7 @@ describe('outside the routes', () => {
     }
   });
 
-  it('answers /health without a key, over plain HTTP too', async () => {
+  test('answers /health without a key, over plain HTTP too', async () => {
     const answer = await api.get('/health', { token: null, headers: { 'X-Forwarded-Proto': 'http' } });
     expect({ status: answer.status, body: answer.json() }).toEqual({ status: 200, body: { status: 'ok' } });
     expect(answer.headers.get('request-id')).toMatch(/^req_/);
@@ -140,7 +140,7 @@ describe('outside the routes', () => {
     expect((await api.get('/health?page=2', { token: null })).status).toBe(200);
   });
 
-  it.each(['%zz', '%', '%ff', 'ti_%e0%a4', '%25%zz'])(
+  test.each(['%zz', '%', '%ff', 'ti_%e0%a4', '%25%zz'])(
     'answers 422 to the id %s, which is not percent-encoded UTF-8',
     async (id) => {
       for (const route of routes.filter(({ path }) => path.includes(':id'))) {
@@ -149,23 +149,23 @@ describe('outside the routes', () => {
     },
   );
 
-  it('answers 400 to a path that is not percent-encoded UTF-8 and names no resource', async () => {
+  test('answers 400 to a path that is not percent-encoded UTF-8 and names no resource', async () => {
     for (const path of ['/v1/ticket%zz', '/v1/%ff/ti_1', '/%', '/v1/conversations/%ff/nothing']) {
       expectError(await api.get(path), 400, 'malformed_request');
     }
   });
 
-  it('decodes an id that is percent-encoded twice only once', async () => {
+  test('decodes an id that is percent-encoded twice only once', async () => {
     expectError(await api.get('/v1/tickets/ti_%25zz'), 404, 'ticket_not_found');
   });
 
-  it('answers 414 to a target longer than 8 KB', async () => {
+  test('answers 414 to a target longer than 8 KB', async () => {
     expectError(await api.get(`/v1/channels/${'x'.repeat(9_000)}`), 414, 'uri_too_long');
   });
 });
 
 describe('states that decide visibility', () => {
-  it.each([
+  test.each([
     ['/v1/tickets/ti_gone', 'ticket_not_found'],
     ['/v1/conversations/conv_pending', 'conversation_not_found'],
     ['/v1/conversations/conv_pending/messages', 'conversation_not_found'],
@@ -174,7 +174,7 @@ describe('states that decide visibility', () => {
     expectError(await api.get(path), 404, code);
   });
 
-  it('lists neither tombstones nor archived channels, of which the latter can be retrieved', async () => {
+  test('lists neither tombstones nor archived channels, of which the latter can be retrieved', async () => {
     expect((await api.get('/v1/tickets')).text).not.toContain('ti_gone');
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
     const { status } = (await api.get('/v1/channels/chan_old')).json() as { status: object };

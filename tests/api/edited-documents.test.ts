@@ -16,7 +16,7 @@ const logger = pino(
     serializers: { error: loggedError },
     formatters: { level: (label) => ({ level: label }) },
   },
-  { write: (line: string) => void lines.push(JSON.parse(line) as Line) },
+  { write: (line: string) => lines.push(JSON.parse(line) as Line) },
 );
 
 /** The values that an operator's edit may leave in a field. `undefined` removes it. */
@@ -139,7 +139,7 @@ beforeAll(async () => {
   );
 });
 
-it('every list has edited documents', () => {
+test('every list has edited documents', () => {
   const paths = Object.values(listOf).map((path) => path.replace('conv_1', ':id').replace(/\?.*$/, ''));
   expect(paths.toSorted()).toEqual(lists.map(({ path }) => path).toSorted());
 });
@@ -159,7 +159,7 @@ const countOf = async (kind: string) => {
 };
 
 describe.each(listedKinds)('a list with documents of the kind %s that an operator has edited', (kind) => {
-  it('answers every page, and names to the operator each document that it leaves out', async () => {
+  test('answers every page, and names to the operator each document that it leaves out', async () => {
     lines.splice(0);
     const before = await countOf(kind);
     const listed = new Set(await walk(listOf[kind]));
@@ -186,14 +186,14 @@ describe.each(listedKinds)('a list with documents of the kind %s that an operato
     expect(named).not.toContain(`${prefixes[kind]}${untouched}`);
   });
 
-  it('names a document in the log once a minute', async () => {
+  test('names a document in the log once a minute', async () => {
     lines.splice(0);
     await walk(listOf[kind]);
     expect(lines).toEqual([]);
   });
 });
 
-it.each([
+test.each([
   ['ticket', '/v1/tickets/'],
   ['channel', '/v1/channels/'],
 ] as const)(
@@ -213,7 +213,7 @@ it.each([
   },
 );
 
-it('a parent is sent without its unreadable children: messages or conversations', async () => {
+test('a parent is sent without its unreadable children: messages or conversations', async () => {
   const { status, body } = await ask('/v1/conversations/conv_1');
   const messages = (body.messages as { id: string }[]).map(({ id }) => id);
   expect(status).toBe(200);
@@ -226,7 +226,7 @@ it('a parent is sent without its unreadable children: messages or conversations'
   }
 });
 
-it('a conversation that cannot be read is an internal error, and so are its messages', async () => {
+test('a conversation that cannot be read is an internal error, and so are its messages', async () => {
   await editAll('conversation', [{ id: 'conv_1', field: 'state.updatedAt', how: 'removed' }]);
   for (const path of ['/v1/conversations/conv_1', '/v1/conversations/conv_1/messages']) {
     expect((await ask(path)).status).toBe(500);
@@ -234,7 +234,7 @@ it('a conversation that cannot be read is an internal error, and so are its mess
   }
 });
 
-it('verify calls no document unreadable that the projector could have written', async () => {
+test('verify calls no document unreadable that the projector could have written', async () => {
   for (const kind of kinds.filter(
     (one) => !listedKinds.includes(one as ListedKind) && one !== 'conversation',
   ))

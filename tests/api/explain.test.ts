@@ -128,12 +128,12 @@ const ticketsAfter = (after: string | null, query: TicketListQuery) =>
 
 describe.each(positions)('a page at %s of 100,000 is one index range', (_, after) => {
   describe.each(ticketSorts)('tickets by %s', (sort) => {
-    it.each(searches)('of %s', async (_, status, ranges) => {
+    test.each(searches)('of %s', async (_, status, ranges) => {
       const query = ticketListQuery.parse({ sort, ...status });
       await expectOneRange(ticketsAfter(after, query), ranges);
     });
 
-    it('between two dates', async () => {
+    test('between two dates', async () => {
       const field = sort.replace('-', '');
       const query = ticketListQuery.parse({
         sort,
@@ -150,14 +150,14 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
       ['most', `${other}[gte]=2026-01-01T01:00:00Z`],
       ['few', few],
     ])('%s of which match the other date, which the same index contains', (__, bound) => {
-      it.each(searches)('of %s', async (___, status, ranges) => {
+      test.each(searches)('of %s', async (___, status, ranges) => {
         const query = ticketListQuery.parse({ sort, ...status, ...Object.fromEntries([bound.split('=')]) });
         await expectBoundedScan(ticketsAfter(after, query), ranges);
       });
     });
   });
 
-  it.each([
+  test.each([
     ['messages', threadQuery(thread, after)],
     ['messages, the first half of which has expired', threadQuery({ ...thread, from: keyAt(0.5) }, after)],
     [
@@ -170,7 +170,7 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
   ])('of %s', (_, query) => expectOneRange({ ...query, limit }, 1));
 });
 
-it('the start of several threads is one range for each, in their order', async () => {
+test('the start of several threads is one range for each, in their order', async () => {
   const wanted = ['conv_0', 'conv_1', 'conv_2'].map((conversationId) => ({ orgId: 'org_a', conversationId }));
   const plan = await explain(findThreads(wanted));
   expect(plan).toMatchObject({ scans: ['thread'], sorts: false, readsAll: false });
@@ -180,7 +180,7 @@ it('the start of several threads is one range for each, in their order', async (
   });
 });
 
-it('a sweep reads the conversations that may have expired, and no others', async () => {
+test('a sweep reads the conversations that may have expired, and no others', async () => {
   const channel = { id: 'chan_1', orgId: 'org_a' };
   const upTo = new Date(epochMs + 99 * stepMs);
   const plan = planOf(await createdCursor(store.database, channel, '', upTo).explain('executionStats'));
@@ -189,7 +189,7 @@ it('a sweep reads the conversations that may have expired, and no others', async
   expectExamined([plan], ([read]) => expect(read).toEqual({ keys: 100, documents: 100 }));
 });
 
-it('every index with a sort key has its queries here', () => {
+test('every index with a sort key has its queries here', () => {
   const lists = Object.entries(resources).flatMap(([kind, { indexes }]) =>
     indexes.filter(({ key }) => /"by/.test(JSON.stringify(key))).map(({ name }) => `${kind} ${name}`),
   );

@@ -36,8 +36,10 @@ const finds = (collection = 'tickets') =>
 
 const idOf = (found: object | null) => (found as { state: { id: string } } | null)?.state.id ?? null;
 
-it('requests that come during a query share the next one, and each sees its own organization alone', async () => {
-  const [a, otherKey, b] = [open('org_a'), open('org_a', 'key_2'), open('org_b')];
+test('requests that come during a query share the next one, and each sees its own organization alone', async () => {
+  const a = open('org_a');
+  const otherKey = open('org_a', 'key_2');
+  const b = open('org_b');
   const found = await Promise.all([
     a.find(shape, 'ti_1'),
     a.find(shape, 'ti_2'),
@@ -59,8 +61,9 @@ it('requests that come during a query share the next one, and each sees its own 
   });
 });
 
-it('requests that read other fields of the same document share no query', async () => {
-  const [one, other] = [open('org_a'), open('org_a')];
+test('requests that read other fields of the same document share no query', async () => {
+  const one = open('org_a');
+  const other = open('org_a');
   const titles = { kind: 'ticket' as const, projection: { 'state.title': 1 } };
   const found = await Promise.all([
     one.find(shape, 'ti_3'),
@@ -71,7 +74,7 @@ it('requests that read other fields of the same document share no query', async 
   expect(found.slice(1).map((document) => document?.state as unknown)).toEqual([{ id: 'ti_1' }, { title }]);
 });
 
-it('documents that are too large for one reply together are all found', async () => {
+test('documents that are too large for one reply together are all found', async () => {
   const whole = { kind: 'ticket' as const, projection: { 'state.id': 1, filler: 1 } };
   const found = await Promise.all(largeIds.map((id) => open('org_a').find(whole, id)));
   expect(found.map(idOf)).toEqual(largeIds);
@@ -79,7 +82,7 @@ it('documents that are too large for one reply together are all found', async ()
   expect(finds().map(({ singleBatch }) => singleBatch as unknown)).toEqual([true, true, true]);
 });
 
-it('reads have the read concern of the connection string', async () => {
+test('reads have the read concern of the connection string', async () => {
   const database = generationDatabase(api.client, api.store.name, 1, {
     readConcern: new ReadConcern('majority'),
   });
@@ -87,8 +90,9 @@ it('reads have the read concern of the connection string', async () => {
   expect(finds('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
 });
 
-it('a client that leaves takes no answer away from others', async () => {
-  const [leaving, staying] = [open('org_a'), open('org_b')];
+test('a client that leaves takes no answer away from others', async () => {
+  const leaving = open('org_a');
+  const staying = open('org_b');
   const reads = [leaving.find(shape, 'ti_1'), staying.find(shape, 'ti_b'), leaving.find(shape, 'ti_2')];
   const started = new Promise((resolve) => api.client.once('commandStarted', resolve));
   // The first read of the leaving client starts the query that it leaves. Its second read waits with the read of the
@@ -106,7 +110,7 @@ async function read(orgId: string, conversationId: string): Promise<string[]> {
   return ids;
 }
 
-it('threads that are read together share a query, and each is complete', async () => {
+test('threads that are read together share a query, and each is complete', async () => {
   const all = { ...threads, conv_5: 0 };
   // The budget admits few reads at once until it knows the size of an organization's messages.
   await Promise.all([read('org_a', 'conv_1'), read('org_b', 'conv_b')]);
@@ -128,7 +132,7 @@ it('threads that are read together share a query, and each is complete', async (
   expect(together.toSorted()).toEqual(['conv_1', 'conv_2', 'conv_3', 'conv_4', 'conv_5', 'conv_b']);
 });
 
-it('the start of a thread is at most 100 messages, and of several threads 500 in all', async () => {
+test('the start of a thread is at most 100 messages, and of several threads 500 in all', async () => {
   await read('org_a', 'conv_1');
   api.commands.splice(0);
   await Promise.all(Object.keys(threads).map((id) => open('org_a').findThread(id)));
@@ -138,7 +142,7 @@ it('the start of a thread is at most 100 messages, and of several threads 500 in
   expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 500]);
 });
 
-it('the start of a thread ends before its messages are larger than 2 MB', async () => {
+test('the start of a thread ends before its messages are larger than 2 MB', async () => {
   const { documents: messages, isComplete } = await open('org_a').findThread('conv_large');
   expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
   // and the rest is read in replies of that size: one message, and one more to know whether others follow
@@ -147,7 +151,7 @@ it('the start of a thread ends before its messages are larger than 2 MB', async 
   expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 2, 2]);
 });
 
-it('a page of large messages ends early, and the next one continues after it', async () => {
+test('a page of large messages ends early, and the next one continues after it', async () => {
   const page = async (after = '') => {
     const path = `/v1/conversations/conv_large/messages?limit=100${after}`;
     const { data, hasMore, nextCursor } = listOf(await api.get(path));
@@ -161,7 +165,7 @@ it('a page of large messages ends early, and the next one continues after it', a
   expect(await page(`&startingAfter=${second.nextCursor}`)).toEqual(last);
 });
 
-it('a thread is empty only if its collection exists', async () => {
+test('a thread is empty only if its collection exists', async () => {
   const dropped = testReaders(() => Promise.reject(new Error('dropped')));
   await expect(open('org_a', 'key_1', dropped).findThread('conv_5')).rejects.toThrow('dropped');
 });

@@ -145,7 +145,7 @@ beforeAll(async () => {
   for (const owner of owners) alone.push(await askAlone(owner));
 });
 
-it('every organization gets its own documents alone', () => {
+test('every organization gets its own documents alone', () => {
   const marks = owners.map(({ mark }) => mark);
   for (const [index, bodies] of alone.entries())
     for (const body of bodies) {
@@ -154,11 +154,11 @@ it('every organization gets its own documents alone', () => {
     }
 });
 
-it('all at once they get the same answers, whatever shares a query', async () => {
+test('all at once they get the same answers, whatever shares a query', async () => {
   for (let round = 0; round < 5; round += 1) expect(await Promise.all(owners.map(askAtOnce))).toEqual(alone);
 });
 
-it('no organization finds the documents or uses the cursors of another one', async () => {
+test('no organization finds the documents or uses the cursors of another one', async () => {
   for (const pair of pairs)
     for (const [own, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
       const thread = (owner: Owner) => `/v1/conversations/conv_${encodeURIComponent(owner.rest)}/messages`;
@@ -178,7 +178,7 @@ it('no organization finds the documents or uses the cursors of another one', asy
     }
 });
 
-it('during a promotion each answer is one of the organization, of the one generation or of the other', async () => {
+test('during a promotion each answer is one of the organization, of the one generation or of the other', async () => {
   const { control, name } = api.store;
   const next = generationDatabase(control.client, name, 2);
   await ensureIndexes(next);
@@ -203,7 +203,7 @@ it('during a promotion each answer is one of the organization, of the one genera
       }
 });
 
-it('each key has a window of its own', async () => {
+test('each key has a window of its own', async () => {
   for (const owner of owners) {
     const { headers } = await ask(owner, '/v1/knowledge/qa');
     expect(Number(headers.get('ratelimit-remaining'))).toBe(limit - (asked.get(owner.token) ?? 0));
@@ -221,7 +221,7 @@ describe('the counters of a process', () => {
     ];
   });
 
-  it.each(callers)('do not mix %j, %j and %j', (...some) => {
+  test.each(callers)('do not mix %j, %j and %j', (...some) => {
     const use = createUse();
     const bytes = createExpectedBytes(() => 0);
     const limiter = createMemoryRateLimiter({ limit: { requests: 2, windowSeconds: 60 }, nowMs: () => 0 });

@@ -69,7 +69,7 @@ const ticketIn = async (path: string, id: string) =>
   (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
 
 describe('a ticket with 1,000 conversations', () => {
-  it('contains each visible one in full, in order and once, when retrieved', async () => {
+  test('contains each visible one in full, in order and once, when retrieved', async () => {
     const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
     expect(conversations).toEqual(
       visible.map(({ state }) => ({
@@ -84,12 +84,12 @@ describe('a ticket with 1,000 conversations', () => {
     );
   });
 
-  it('refers to each visible one, in order and once, when listed', async () => {
+  test('refers to each visible one, in order and once, when listed', async () => {
     const ticket = await ticketIn('/v1/tickets?status=open&limit=100', 'ti_1');
     expect(ticket?.conversations).toEqual(referencesOf(visible));
   });
 
-  it('contains a conversation once that has moved after the embedded ones meanwhile', async () => {
+  test('contains a conversation once that has moved after the embedded ones meanwhile', async () => {
     const moved = few[10];
     const collection = api.store.database.collection<{ _id: string }>(resources.conversation.collection);
     const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
@@ -105,7 +105,7 @@ describe('a page of tickets for which 20,000 conversations were read', () => {
       `/v1/tickets?status=closed&sort=createdAt&limit=100${after === null ? '' : `&startingAfter=${after}`}`,
     );
 
-  it('ends there with complete tickets, and the next page continues after it', async () => {
+  test('ends there with complete tickets, and the next page continues after it', async () => {
     const first = listOf(await page(null));
     expect(first.data.map(({ id }) => id)).toEqual(['ti_few', 'ti_huge']);
     expect((first.data[1] as Ticket).conversations).toEqual(referencesOf(huge));

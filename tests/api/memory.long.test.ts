@@ -52,7 +52,7 @@ const leave = async (org: number) => {
   return () => sockets.forEach((socket) => socket.destroy());
 };
 
-it('while every organization leaves its responses unread, the next one gets its data in bounded memory', async () => {
+test('while every organization leaves its responses unread, the next one gets its data in bounded memory', async () => {
   // given an organization that the API does not know yet, with one ticket
   const { database } = children.store;
   const orgId = 'org_new';

@@ -7,7 +7,7 @@ import { host, metricOf } from './raw-socket.ts';
 
 const children = useApiProcesses();
 
-it('shows the connections to MongoDB that are in use and idle, by pool', async () => {
+test('shows the connections to MongoDB that are in use and idle, by pool', async () => {
   const child = await children.startServing();
   const connections = (pool: string, state: string) =>
     metricOf(child, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
@@ -19,7 +19,7 @@ it('shows the connections to MongoDB that are in use and idle, by pool', async (
   await eventually(async () => (await waiting()) === 0);
 });
 
-it('shows no age of data before it has read any', async () => {
+test('shows no age of data before it has read any', async () => {
   const name = `${children.store.name}_empty`;
   const child = await children.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
   const { client } = children.store;
@@ -30,7 +30,7 @@ it('shows no age of data before it has read any', async () => {
   await client.db(name).dropDatabase();
 });
 
-it('shows the first gap in the log of the served generation, until an operator has accepted it', async () => {
+test('shows the first gap in the log of the served generation, until an operator has accepted it', async () => {
   const { control } = children.store;
   const child = await children.startServing();
   const shown = (gap: number) =>
@@ -50,7 +50,7 @@ it('shows the first gap in the log of the served generation, until an operator h
   await shown(0);
 });
 
-it('has as many series as there are kinds of route, whatever clients without a key request', async () => {
+test('has as many series as there are kinds of route, whatever clients without a key request', async () => {
   const child = await children.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];

@@ -64,17 +64,18 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
     return sort.startsWith('-') ? ids.reverse() : ids;
   };
 
-  it.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
+  test.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
     const open = tickets.filter(({ state }) => state.status === 'open');
     const [filter, expected] = limit === 1 ? ['&status=open', open] : ['', tickets];
     const found = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
     expect(found).toEqual(ordered(expected));
   });
 
-  it.each(['createdAt', 'updatedAt'] as const)(
+  test.each(['createdAt', 'updatedAt'] as const)(
     'returns only those between two instants of %s',
     async (date) => {
-      const [from, to] = ['2026-01-01T00:00:03Z', '2026-01-01T00:00:09Z'];
+      const from = '2026-01-01T00:00:03Z';
+      const to = '2026-01-01T00:00:09Z';
       const chosen = tickets.filter(
         ({ state }) => state[date] >= new Date(from) && state[date] < new Date('2026-01-01T00:00:10Z'),
       );
@@ -95,7 +96,7 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
       : (['createdAt', 'lte', [-99, 1, 15]] as const);
 
     const three = ticketStatuses.slice(0, 3);
-    it.each(
+    test.each(
       [ticketStatuses, three].flatMap((statuses) =>
         steps.map((step) => ({ statuses, bound: instantOf(step), ranges: statuses === three ? 3 : 1 })),
       ),
@@ -138,7 +139,7 @@ test('a list queries the store once if no scan has to be limited', async () => {
 });
 
 describe('reading the other lists', () => {
-  it.each([
+  test.each([
     ['/v1/conversations/conv_1/messages', messages],
     ['/v1/knowledge/qa', qas],
     ['/v1/channels', channels],
@@ -147,13 +148,13 @@ describe('reading the other lists', () => {
     expect(await readAllPages(api.get, path, 7)).toEqual(inOrder(documents));
   });
 
-  it('embeds every message in its conversation in the same order', async () => {
+  test('embeds every message in its conversation in the same order', async () => {
     const answer = await api.get('/v1/conversations/conv_1');
     const body = answer.json() as { messages: { id: string }[] };
     expect(body.messages.map(({ id }) => id)).toEqual(inOrder(messages));
   });
 
-  it('returns no cursor on an empty last page', async () => {
+  test('returns no cursor on an empty last page', async () => {
     const answer = await api.get('/v1/conversations/conv_2/messages');
     expect(answer.json()).toEqual({
       object: 'list',
@@ -171,7 +172,7 @@ describe('a cursor', () => {
   const use = (path: string, cursor: string, token = tokens.a) =>
     api.get(`${path}${path.includes('?') ? '&' : '?'}startingAfter=${cursor}`, { token });
 
-  it('is refused with another sort, other filters, another list and by another organization', async () => {
+  test('is refused with another sort, other filters, another list and by another organization', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open');
     expect((await use('/v1/tickets?status=open', cursor)).status).toBe(200);
     for (const [path, token] of [
@@ -193,7 +194,7 @@ describe('a cursor', () => {
     }
   });
 
-  it.each(enumerated)(
+  test.each(enumerated)(
     'of all items of $url is refused with one value of $name',
     async ({ url, name, values }) => {
       const cursor = await cursorOf(`${url}?limit=2`);
@@ -205,12 +206,12 @@ describe('a cursor', () => {
     },
   );
 
-  it('is refused in another thread', async () => {
+  test('is refused in another thread', async () => {
     const cursor = await cursorOf('/v1/conversations/conv_1/messages?limit=2');
     expect(errorOf(await use('/v1/conversations/conv_2/messages', cursor)).code).toBe('invalid_cursor');
   });
 
-  it('is accepted with another page size, and with the statuses in another order', async () => {
+  test('is accepted with another page size, and with the statuses in another order', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open&status=closed');
     expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
   });

@@ -15,7 +15,7 @@ const children = useApiProcesses({
 const pipelined = (path: string, count: number) =>
   requestText(path).replace('Connection: close\r\n', '').repeat(count);
 
-it.each([
+test.each([
   ['/health', 200_000],
   ['/openapi.json', 20_000],
   ['/v1/tickets?limit=100', 20_000],
@@ -40,7 +40,7 @@ it.each([
   },
 );
 
-it('a client that pipelines as many requests as may wait, and reads nothing, takes 150 KB at most', async () => {
+test('a client that pipelines as many requests as may wait, and reads nothing, takes 150 KB at most', async () => {
   const child = await children.startServing();
   const connections = 400;
   const hold = async () => {

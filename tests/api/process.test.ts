@@ -25,7 +25,7 @@ async function send(child: ApiProcess, bytes: string, secure = child.isTls): Pro
   return untilClosed(socket);
 }
 
-it('exits with 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
+test('exits with 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
   const cert = join(children.folder, 'none.pem');
   writeFileSync(cert, 'none');
   for (const given of [{ API_TLS_CERT: cert }, { API_TLS_KEY: '-----BEGIN hunter2' }]) {
@@ -39,7 +39,7 @@ it('exits with 2 if the certificate is invalid, or cannot be read because a sett
   }
 });
 
-it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
+test('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   const { database } = children.store;
   await build.store(database, 'apiKey', [build.apiKey('rf_live_dddddddddddddddd', { id: 'key_rf' })]);
   await build.store(database, 'channel', [
@@ -54,7 +54,7 @@ it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   expect((await get(tokens.a)).status).toBe(401);
 });
 
-it('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
+test('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
   const replicas = processesOf(children.store.control);
   const nowMs = (await storeTime(children.store.control)).getTime();
   const announced = (_id: string, minutesAgo: number) =>
@@ -65,7 +65,7 @@ it('removes the announcements of replicas that were lost over an hour ago when i
   expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
 
-it('names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
+test('names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const child = await children.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
   const listening = await child.logged('admin server listening');
@@ -78,7 +78,7 @@ it('names its release in its log, its metrics and its announcement, and listens 
   expect(await own()).toMatchObject([{ release: version }]);
 });
 
-it('decides the expiry of data by the clock of MongoDB: its host is a year ahead', async () => {
+test('decides the expiry of data by the clock of MongoDB: its host is a year ahead', async () => {
   const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
   const joined = build.conversationJoined({ channel });
   const storeNow = await storeTime(children.store.control);
@@ -90,7 +90,7 @@ it('decides the expiry of data by the clock of MongoDB: its host is a year ahead
   expect((await ask(child, '/v1/conversations/conv_new')).status).toBe(200);
 });
 
-it('keeps traces by the clock of MongoDB: its host is a year behind', async () => {
+test('keeps traces by the clock of MongoDB: its host is a year behind', async () => {
   const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
   const { headers } = await ask(child, '/health');
   const batches = requestTracesOf(children.store.control);
@@ -101,7 +101,7 @@ it('keeps traces by the clock of MongoDB: its host is a year behind', async () =
   expect(keptMs / dayMs).toBeCloseTo(90, 1);
 });
 
-it('warns at its start if it may open fewer file descriptors than its limits need', async () => {
+test('warns at its start if it may open fewer file descriptors than its limits need', async () => {
   const script = 'ulimit -n 200 && exec "$0" services/api/main.ts';
   const settings = {
     MONGODB_URL: mongoUrl(),
@@ -115,7 +115,7 @@ it('warns at its start if it may open fewer file descriptors than its limits nee
   await limited.stop();
 });
 
-it('logs a bounded number of requests without a key, and answers all', async () => {
+test('logs a bounded number of requests without a key, and answers all', async () => {
   const settings = { API_TRUSTED_PROXIES: '127.0.0.1' };
   const child = await children.start(settings);
   await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
@@ -145,7 +145,7 @@ describe('with a certificate', () => {
     child = await children.start({ ...children.tls, API_BASE_URL: 'https://api.example.com/' });
   });
 
-  it('serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
+  test('serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     expect(child.log.find(({ msg }) => msg === 'listening')).toMatchObject({
       scheme: 'https',
@@ -160,7 +160,7 @@ describe('with a certificate', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['malformed_request', 'no HTTP at all', 'nonsense'],
     ['malformed_request', 'a method that does not exist', 'BREW /v1/tickets HTTP/1.1\r\nHost: a'],
     ['headers_too_large', 'long headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}`],
@@ -183,7 +183,7 @@ describe('with a certificate', () => {
     expect(head).toContain(`Request-Id: ${errorEnvelopeSchema.parse(JSON.parse(body)).error.requestId}`);
   });
 
-  it('answers a request with a body of 5 MB', async () => {
+  test('answers a request with a body of 5 MB', async () => {
     const body = Buffer.alloc(5_000_000, 'x');
     for (let times = 0; times < 5; times += 1) {
       const socket = await open(child, true);
@@ -194,7 +194,7 @@ describe('with a certificate', () => {
     }
   });
 
-  it('goes on after a connection that is reset before its first byte', async () => {
+  test('goes on after a connection that is reset before its first byte', async () => {
     const socket = await open(child, false);
     // The API accepts connections in their order.
     await ask(child, '/health');
@@ -202,7 +202,7 @@ describe('with a certificate', () => {
     expect((await ask(child, '/health')).status).toBe(200);
   });
 
-  it.each([true, false])('sends HSTS over TLS alone: TLS is %s', async (secure) => {
+  test.each([true, false])('sends HSTS over TLS alone: TLS is %s', async (secure) => {
     for (const line of ['nonsense', 'GET /health HTTP/1.0', 'GET /nothing HTTP/1.0']) {
       const text = await send(child, `${line}\r\n\r\n`, secure);
       expect(text).toMatch(/^HTTP\/1\.[01] \d{3} /);
@@ -219,7 +219,7 @@ describe('behind a proxy', () => {
   });
   const via = (path: string, headers: Record<string, string> = {}) => ask(child, path, { headers });
 
-  it.each([
+  test.each([
     ['none', '', 400],
     ['two', 'Host: a\r\nhost: b\r\n', 400],
     ['one that is none', 'Host: "><script>\r\n', 400],
@@ -235,7 +235,7 @@ describe('behind a proxy', () => {
     if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  it('refuses a second Authorization, of which a gateway may have checked another one', async () => {
+  test('refuses a second Authorization, of which a gateway may have checked another one', async () => {
     const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
     expect(await send(child, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
@@ -244,7 +244,7 @@ describe('behind a proxy', () => {
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  it('trusts the scheme that the proxy itself has added, also for HSTS', async () => {
+  test('trusts the scheme that the proxy itself has added, also for HSTS', async () => {
     const schemes = ['https', 'http', 'https, http'];
     const answers = await Promise.all(
       schemes.map((scheme) => via('/v1/nothing', { 'X-Forwarded-Proto': scheme })),
@@ -254,7 +254,7 @@ describe('behind a proxy', () => {
     expect(sent).toEqual([true, false, false]);
   });
 
-  it('logs one line per request, without tokens or queries', async () => {
+  test('logs one line per request, without tokens or queries', async () => {
     await via('/v1/tickets?status=secretive');
     await via('/v1/tickets?startingAfter=svc_live_secretive');
     await via('/v1/channels/secretive@example.com');

@@ -62,7 +62,7 @@ const storeOf = (number: number, database = 'support') => ({
 const connect = (store: RateLimitStore, limit: RateLimit) =>
   connectRedisRateLimiter(store, limit, () => undefined);
 
-it('is one exact limit for all replicas, under concurrent requests and after their restart', async () => {
+test('is one exact limit for all replicas, under concurrent requests and after their restart', async () => {
   const store = storeOf(2);
   const limit = { requests: 10, windowSeconds: 3_600 };
   const a = await connect(store, limit);
@@ -84,7 +84,7 @@ it('is one exact limit for all replicas, under concurrent requests and after the
   restarted.close();
 });
 
-it('forgets a key that is not used any more', async () => {
+test('forgets a key that is not used any more', async () => {
   const store = storeOf(7);
   const limiter = await connect(store, { requests: 10, windowSeconds: 3_600 });
   await limiter.consume('key_a');
@@ -96,7 +96,7 @@ it('forgets a key that is not used any more', async () => {
   await operator.close();
 });
 
-it('takes the requests of a replica over TLS', async () => {
+test('takes the requests of a replica over TLS', async () => {
   const child = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/8`,
     NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
@@ -107,7 +107,7 @@ it('takes the requests of a replica over TLS', async () => {
   await operator.close();
 });
 
-it('counts a key for each database, so that two deployments may share the store', async () => {
+test('counts a key for each database, so that two deployments may share the store', async () => {
   const limit = { requests: 1, windowSeconds: 3_600 };
   const support = await connect(storeOf(4), limit);
   const staging = await connect(storeOf(4, 'staging'), limit);
@@ -130,7 +130,7 @@ it('counts a key for each database, so that two deployments may share the store'
   for (const { close } of [support, staging]) close();
 });
 
-it('counts a key by its own limit, also if that was raised or lowered during the window', async () => {
+test('counts a key by its own limit, also if that was raised or lowered during the window', async () => {
   const limiter = await connect(storeOf(6), { requests: 0, windowSeconds: 3_600 });
   const usages = [];
   for (const requests of [3, 3, 3, 3, 4, 1]) {
@@ -154,7 +154,7 @@ it('counts a key by its own limit, also if that was raised or lowered during the
   expect(lowered.resetMs).toBeGreaterThanOrEqual(3_599_999 - (lowered.answeredMs - raised.sentMs));
 });
 
-it('is a sliding window by the clock of the store', async () => {
+test('is a sliding window by the clock of the store', async () => {
   const limiter = await connect(storeOf(3), { requests: 2, windowSeconds: 2 });
   const admitted: { askedMs: number; answeredMs: number }[] = [];
   await eventually(async () => {
@@ -173,7 +173,7 @@ it('is a sliding window by the clock of the store', async () => {
 });
 
 describe('a store with outages', () => {
-  it('delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
+  test('delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
     const times = { shared: 0 };
     const logger = { info: () => (times.shared += 1), warn: () => undefined } as unknown as Logger;
     const deps = { nowMs: () => 0, logger, fallbacks: createMetrics().rateLimitFallbacks };
@@ -190,7 +190,7 @@ describe('a store with outages', () => {
     limiter.stop();
   });
 
-  it('may be unavailable at the start', async () => {
+  test('may be unavailable at the start', async () => {
     const [closed = 0] = await freePorts(1);
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(child)).status === 200);

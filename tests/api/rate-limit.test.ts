@@ -21,7 +21,7 @@ const limits = ({ headers }: { headers: Headers }) =>
   );
 
 describe('the limit of a key', () => {
-  it('is reported in every authenticated response, whatever its status', async () => {
+  test('is reported in every authenticated response, whatever its status', async () => {
     await start({ RATE_LIMIT_REQUESTS: 20 });
     let remaining = 20;
     for (const [path, method, status] of [
@@ -50,7 +50,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  it('refuses further requests of the key, with Retry-After; other keys are not affected', async () => {
+  test('refuses further requests of the key, with Retry-After; other keys are not affected', async () => {
     await start({ RATE_LIMIT_REQUESTS: 2 });
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
@@ -77,7 +77,7 @@ describe("a key's own limit", () => {
   const policyOf = async (token = tokens.a) =>
     (await api.get('/v1/tickets', { token })).headers.get('ratelimit-policy');
 
-  it("replaces the service's, and takes effect within six seconds, during the window, too", async () => {
+  test("replaces the service's, and takes effect within six seconds, during the window, too", async () => {
     await given(3);
     await start({ RATE_LIMIT_REQUESTS: 2 });
     const ask = async () => {
@@ -107,7 +107,7 @@ describe("a key's own limit", () => {
     expect(await ask()).toEqual({ status: 200, limit: 2, remaining: 1, reset: 60 });
   });
 
-  it('applies although the service limits no other key', async () => {
+  test('applies although the service limits no other key', async () => {
     await given(1);
     await start({ RATE_LIMIT_REQUESTS: 0 });
     expect(await policyOf()).toBe('1;w=60');
@@ -115,7 +115,7 @@ describe("a key's own limit", () => {
     expect(await policyOf(tokens.b)).toBeNull();
   });
 
-  it.each([0, -5, 1.5, Number.NaN, '500', true])(
+  test.each([0, -5, 1.5, Number.NaN, '500', true])(
     'is not %p, which an edit by hand has stored',
     async (value) => {
       await given(value);
@@ -124,14 +124,14 @@ describe("a key's own limit", () => {
     },
   );
 
-  it('counts as the greatest setting if it is greater', async () => {
+  test('counts as the greatest setting if it is greater', async () => {
     await given(Number.MAX_SAFE_INTEGER);
     await start({ RATE_LIMIT_REQUESTS: 7 });
     expect(await policyOf()).toBe('1000000;w=60');
   });
 });
 
-it('a request that is refused because too many are in progress does not count against the window', async () => {
+test('a request that is refused because too many are in progress does not count against the window', async () => {
   await start({ RATE_LIMIT_REQUESTS: 1, API_REQUESTS_MAX: 0 });
   const refused = [await api.get('/v1/tickets'), await api.get('/v1/tickets')];
   expect(refused.map(({ status }) => status)).toEqual([503, 503]);
@@ -142,7 +142,7 @@ describe('the limit of an address that guesses keys', () => {
   const guess = (address: string, token = `svc_live_${Math.random()}`) =>
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
-  it('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
+  test('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
     await start({}, { authFailuresMax: 3 });
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
@@ -167,7 +167,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1')).status).toBe(401);
   });
 
-  it('counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
+  test('counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
     await start({}, { authFailuresMax: 3 });
     const forwarded = { 'X-Forwarded-For': '192.0.2.1' };
     const missing = () => api.get('/v1/tickets', { token: null, headers: forwarded });
@@ -186,7 +186,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
   });
 
-  it('admits every valid key, cached or not, and counts none of them', async () => {
+  test('admits every valid key, cached or not, and counts none of them', async () => {
     await start({}, { authFailuresMax: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);

@@ -48,7 +48,7 @@ async function shownAt(now: Date) {
 }
 
 describe('a message', () => {
-  it.each([
+  test.each([
     ['a millisecond before the first expires', day(days, -1), 0],
     ['at the instant at which the first expires', day(days), 1],
     ['at the instant at which two expire at once', day(days + 2), 4],
@@ -68,7 +68,7 @@ describe('a client that starts paging before messages expire', () => {
     return { ids: list.data.map(({ id }) => id), hasMore: list.hasMore, nextCursor: list.nextCursor };
   };
 
-  it.each([
+  test.each([
     {
       name: 'continues after its cursor while that message has not expired',
       now: day(days),
@@ -104,7 +104,7 @@ describe('a conversation', () => {
     return [retrieved, listed].map(({ conversations }) => conversations.map(({ id }) => id));
   };
 
-  it('is served until the instant at which it expires, then it is not found', async () => {
+  test('is served until the instant at which it expires, then it is not found', async () => {
     clock.now = day(20 + days, -1);
     for (const path of paths) expect((await api.get(path)).status).toBe(200);
     clock.now = day(20 + days);
@@ -117,7 +117,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('is in its ticket until the same instant, embedded or not', async () => {
+  test('is in its ticket until the same instant, embedded or not', async () => {
     clock.now = day(20 + days, -1);
     expect(await shownByTicket()).toEqual([
       ['conv_1', 'conv_rest'],

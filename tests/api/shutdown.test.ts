@@ -49,7 +49,7 @@ const errorsOf = ({ log }: ApiProcess) =>
     .filter(({ level }) => level === 'error' || level === 'fatal');
 
 describe('at SIGTERM', () => {
-  it('ends after the shutdown delay, and does not wait for connections that were never used', async () => {
+  test('ends after the shutdown delay, and does not wait for connections that were never used', async () => {
     const child = await children.startServing({ ...children.tls, SHUTDOWN_DELAY_SECONDS: '1' });
     const sockets = [connect(child.port, host), await open(child)];
     const ended = sockets.map(untilClosed);
@@ -58,7 +58,7 @@ describe('at SIGTERM', () => {
     await Promise.all(ended);
   });
 
-  it('does not wait for an idle connection, however long it may stay open', async () => {
+  test('does not wait for an idle connection, however long it may stay open', async () => {
     const settings = { API_KEEP_ALIVE_SECONDS: '86400', SHUTDOWN_DELAY_SECONDS: '0' };
     const child = await children.startServing({ ...proxied, ...settings });
     const kept = keepAlive();
@@ -71,7 +71,7 @@ describe('at SIGTERM', () => {
     expect(errorsOf(child)).toEqual([]);
   });
 
-  it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
+  test('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
     const child = await children.startServing({ ...proxied, ...withoutTimeLimits() });
     proxy.trouble.holding = 'ti_slow';
     const kept = keepAlive();
@@ -105,7 +105,7 @@ describe('at SIGTERM', () => {
     expect(await announced()).toBe(0);
   });
 
-  it.each([
+  test.each([
     { name: 'is being streamed', path: '/v1/conversations/conv_1', list: 'messages', count: messageCount },
     {
       name: 'waits in memory for its client',
@@ -126,7 +126,7 @@ describe('at SIGTERM', () => {
 });
 
 describe('during the shutdown delay', () => {
-  it('is not ready, and serves new and open connections with a request to leave', async () => {
+  test('is not ready, and serves new and open connections with a request to leave', async () => {
     const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '300' });
     const kept = keepAlive();
     const first = await begin(child, '/v1/tickets', kept);

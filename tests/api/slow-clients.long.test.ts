@@ -28,7 +28,7 @@ describe('slow clients', () => {
   };
   const silent = async (socket: Socket) => statusOf(await untilClosed(socket));
 
-  it('are disconnected, with 408 if that is possible, while others are served', async () => {
+  test('are disconnected, with 408 if that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
     const plain = await Promise.all(Array.from({ length: 50 }, () => open(child)));
     const cut = Promise.all([
@@ -47,13 +47,13 @@ describe('slow clients', () => {
     expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
   });
 
-  it('that send a body slowly are answered without it, and disconnected', async () => {
+  test('that send a body slowly are answered without it, and disconnected', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
     expect(await dribble(await open(child), text)).toBe('200');
   });
 });
 
-it('clients that stop reading do not keep the process from stopping in order', async () => {
+test('clients that stop reading do not keep the process from stopping in order', async () => {
   const { control, database } = children.store;
   const message = { id: 'msg_1', conversationId: 'conv_1', content: 'x'.repeat(12_000_000) };
   await build.store(database, 'message', [build.message(message)]);
@@ -70,7 +70,7 @@ describe('oversized requests', () => {
   /** The response may be lost if the server closes the connection while the client still writes. */
   const lost = (status: string) => [status, 'none'];
 
-  it.each([
+  test.each([
     ['a target of 1 MB', requestText(`/v1/tickets/${'x'.repeat(1_000_000)}`), lost('431')],
     ['a header of 1 MB', requestText('/v1/tickets', `X: ${'x'.repeat(1_000_000)}\r\n`), lost('431')],
     ['5,000 headers', requestText('/v1/tickets', 'a:\r\n'.repeat(5_000)), ['431']],
@@ -93,7 +93,7 @@ describe('oversized requests', () => {
     await expectAnswering(child);
   });
 
-  it('a body of 100 MB is not kept in memory', async () => {
+  test('a body of 100 MB is not kept in memory', async () => {
     const before = peakMegabytes(child);
     const socket = await open(child);
     const closed = untilClosed(socket);

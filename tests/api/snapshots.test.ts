@@ -23,7 +23,9 @@ async function whileAging(
   ...request: Parameters<typeof api.get>
 ) {
   const start = clock.nowMs;
-  const age = (event: CommandStartedEvent) => void (clock.nowMs += matches(event) ? ms : 0);
+  const age = (event: CommandStartedEvent) => {
+    if (matches(event)) clock.nowMs += ms;
+  };
   api.client.on('commandStarted', age);
   const answer = await api.get(...request);
   api.client.off('commandStarted', age);
@@ -32,8 +34,9 @@ async function whileAging(
 }
 
 describe('Data-As-Of', () => {
-  it('is never later than the clock of the store, even if the stored watermark is', async () => {
-    const [since, future] = [await storeTime(api.store.control), new Date(Date.now() + dayMs)];
+  test('is never later than the clock of the store, even if the stored watermark is', async () => {
+    const since = await storeTime(api.store.control);
+    const future = new Date(Date.now() + dayMs);
     await build.dataAsOf(api.store.control, future);
     const other = await startApi(api.store);
     const asOf = new Date((await other.get('/v1/tickets')).headers.get('data-as-of') ?? '');
@@ -45,8 +48,9 @@ describe('Data-As-Of', () => {
   const collections = Object.values(resources).map(({ collection }) => collection);
 
   /** A watermark read after the data could promise changes that the data lacks; an export would then lose them. */
-  it.each(urls)('of %s is the watermark that was read before the data', async (path) => {
-    const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
+  test.each(urls)('of %s is the watermark that was read before the data', async (path) => {
+    const before = new Date(clock.nowMs + 1_000);
+    const after = new Date(clock.nowMs + 2_000);
     clock.nowMs += 10_000;
     await build.dataAsOf(api.store.control, before);
     expect((await api.get(path)).headers.get('data-as-of')).toBe(before.toISOString());
@@ -84,7 +88,7 @@ describe('a generation that is dropped while it is read', () => {
   const readsDropped = ({ databaseName }: CommandStartedEvent) => databaseName.endsWith(`_g${active - 1}`);
 
   /** A replica can be frozen for longer than a drop waits for it; the collections then read as empty. */
-  it.each([
+  test.each([
     ...urls.map((url) => [url, 'dropped'] as const),
     ['/v1/tickets', 'dropping'] as const,
     ['/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt', 'dropped'] as const,
@@ -100,7 +104,7 @@ describe('a generation that is dropped while it is read', () => {
     expect((await api.get(path)).status).toBe(200);
   });
 
-  it('makes a valid key that is first looked up in it an error, and not unknown', async () => {
+  test('makes a valid key that is first looked up in it an error, and not unknown', async () => {
     expect((await api.get('/v1/tickets')).status).toBe(200);
     await dropActive('dropped');
     // Longer than a snapshot is used, and shorter than the look-up of a key may take.

@@ -44,7 +44,7 @@ async function beginPatient() {
 describe('a store with outages', () => {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
 
-  it('that is away at the start is 503 with Retry-After, and served without a restart once it is back', async () => {
+  test('that is away at the start is 503 with Retry-After, and served without a restart once it is back', async () => {
     const port = await listen();
     await cut();
     const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
@@ -64,7 +64,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  it('is served again soon after an outage of the network, although connections were begun in it', async () => {
+  test('is served again soon after an outage of the network, although connections were begun in it', async () => {
     const url = proxiedUrl(await listen(), 'heartbeatFrequencyMS=500');
     const child = await children.start({ ...children.tls, MONGODB_URL: url });
     const status = async () => (await ask(child, '/v1/tickets')).status;
@@ -82,7 +82,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  it('is 503 whatever limits of the driver the connection string raises', async () => {
+  test('is 503 whatever limits of the driver the connection string raises', async () => {
     const limits = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'];
     const raised = limits.map((name) => `${name}=3600000`).join('&');
     const options = `${raised}&waitQueueTimeoutMS=0&serverMonitoringMode=poll&retryReads=false`;
@@ -96,7 +96,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  it('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
+  test('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
     const child = await children.start({
       ...children.tls,
       MONGODB_URL: proxiedUrl(await listen()),
@@ -115,7 +115,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  it.each([
+  test.each([
     {
       name: 'before its indexes exist',
       reason: 'tickets.updated',
@@ -152,7 +152,7 @@ describe('a store with outages', () => {
 });
 
 // Each list is a query; requests by id share queries, and start another query when the last query is overdue.
-it.each([
+test.each([
   ['/v1/tickets?sort=createdAt&createdAt[gte]=2001-01-01', '2001-01-01'],
   ['/v1/tickets/ti_slow', 'ti_slow'],
 ])('slow reads of %s leave connections to others, and to lookups of new keys', async (path, text) => {

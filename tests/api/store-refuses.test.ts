@@ -40,7 +40,7 @@ afterEach(() => {
 });
 afterAll(() => proxy.close());
 
-it.each([
+test.each([
   ['Interrupted', 11_601],
   ['LockTimeout', 24],
   ['WriteConflict', 112],
@@ -58,7 +58,7 @@ it.each([
   expect(left()).toBe(0);
 });
 
-it('a read that is refused for longer is 503 with Retry-After, and the log says so once a second', async () => {
+test('a read that is refused for longer is 503 with Retry-After, and the log says so once a second', async () => {
   const { length: before } = child.log;
   refuse(lists, { code: 11_601, errmsg: 'operation was interrupted' });
   const startedMs = performance.now();
@@ -80,13 +80,13 @@ it('a read that is refused for longer is 503 with Retry-After, and the log says 
   expect(refusedLines(before).length).toBeLessThan(passedSeconds + 3);
 });
 
-it('a MongoDB whose name cannot be looked up is 503', async () => {
+test('a MongoDB whose name cannot be looked up is 503', async () => {
   const lost = await children.start({ ...children.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
   const { status, headers } = await ask(lost, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 503, retryAfter: '5' });
 });
 
-it('a command that is wrong is a bug: 500 at once', async () => {
+test('a command that is wrong is a bug: 500 at once', async () => {
   const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
   const { status, headers } = await ask(child, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'], left: left() }).toEqual({
@@ -96,7 +96,7 @@ it('a command that is wrong is a bug: 500 at once', async () => {
   });
 });
 
-it('an overloaded MongoDB is asked a few times, then requests are 503; the replica stays live', async () => {
+test('an overloaded MongoDB is asked a few times, then requests are 503; the replica stays live', async () => {
   let asked = 0;
   const overloaded = { code: 462, errorLabels: ['SystemOverloadedError'] };
   proxy.state.answer = ({ name }) => {
@@ -109,7 +109,7 @@ it('an overloaded MongoDB is asked a few times, then requests are 503; the repli
   expect((await child.admin('/livez')).status).toBe(200);
 });
 
-it('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
+test('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
   const { connections } = proxy.state;
   proxy.state.answer = ({ name, connection }) =>
     needsRights.test(name) && connection <= connections

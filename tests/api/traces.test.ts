@@ -17,7 +17,7 @@ async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<FoundTrace
 }
 
 describe('every request has a trace, found by its Request-Id', () => {
-  it('that contains the request, the caller and the outcome, and that the store deletes after 90 days', async () => {
+  test('that contains the request, the caller and the outcome, and that the store deletes after 90 days', async () => {
     const before = Date.now();
     const answer = await api.get('/v1/tickets?status=open&status=closed');
     const trace = await traceOf(answer);
@@ -46,7 +46,7 @@ describe('every request has a trace, found by its Request-Id', () => {
 
   const caller = { keyId: 'key_a', orgId: 'org_a' };
   const anonymous = { keyId: null, orgId: null };
-  it.each([
+  test.each([
     ['/v1/tickets/ti_1', {}, { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller }],
     ['/v1/knowledge/qa', { method: 'HEAD' }, { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 }],
     ['/v1/tickets', { method: 'OPTIONS' }, { method: 'OPTIONS', status: 204, ...caller }],
@@ -74,7 +74,7 @@ describe('every request has a trace, found by its Request-Id', () => {
     expect(await traceOf(await api.get(path, options))).toMatchObject(expected);
   });
 
-  it('that the store deletes even if it refused the index at first', async () => {
+  test('that the store deletes even if it refused the index at first', async () => {
     const database = api.store.control.client.db(`${api.store.name}_traces`);
     const traces = requestTracesOf(database);
     const other = await traces.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 60 });
@@ -88,7 +88,7 @@ describe('every request has a trace, found by its Request-Id', () => {
   });
 });
 
-it('a trace is printed for the operator by `cli trace`', async () => {
+test('a trace is printed for the operator by `cli trace`', async () => {
   const answer = await api.get('/v1/tickets/ti_1?limit=5');
   const { _id: requestId } = await traceOf(answer);
   const run = (...words: string[]) =>
@@ -108,7 +108,7 @@ it('a trace is printed for the operator by `cli trace`', async () => {
   );
 });
 
-it('a missing trace names the live replicas that store none', async () => {
+test('a missing trace names the live replicas that store none', async () => {
   const missing = () =>
     readTrace(api.store.control, 'req_01HNZX8JGFACFA36RBXDHEQN6E').then(
       String,
@@ -121,7 +121,7 @@ it('a missing trace names the live replicas that store none', async () => {
   expect(await missing()).toContain('(REQUEST_TRACE_DAYS=0) or');
 });
 
-it('a flood without a key, or above the rate limit, stores a bounded number of traces a minute', async () => {
+test('a flood without a key, or above the rate limit, stores a bounded number of traces a minute', async () => {
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
     settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: 5 },
@@ -158,7 +158,7 @@ it('a flood without a key, or above the rate limit, stores a bounded number of t
   );
 });
 
-it('no trace is stored if they are kept for 0 days', async () => {
+test('no trace is stored if they are kept for 0 days', async () => {
   const untraced = await startApi(api.store);
   const { headers } = await untraced.get('/v1/tickets');
   await untraced.close();

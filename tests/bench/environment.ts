@@ -24,7 +24,7 @@ export type BenchEnvironment = Awaited<ReturnType<typeof connectKafka>> & {
   dataDir: string;
 };
 
-export const progress = (line: string) => void process.stderr.write(`${line}\n`);
+export const progress = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Starts the servers for `work`, or uses the servers that the environment names. Leaves no topic and no folder. */
 export async function withEnvironment<T>(work: (environment: BenchEnvironment) => Promise<T>): Promise<T> {
@@ -60,7 +60,8 @@ export async function withScratch<T>(
   work: (scratch: { name: string; control: Db; database: Db }) => Promise<T>,
 ): Promise<T> {
   const name = uniqueName();
-  const [control, database] = [controlDatabase(mongo, name), generationDatabase(mongo, name, 1)];
+  const control = controlDatabase(mongo, name);
+  const database = generationDatabase(mongo, name, 1);
   try {
     return await work({ name, control, database });
   } finally {

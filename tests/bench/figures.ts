@@ -1,7 +1,8 @@
 const median = (values: number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
-  const [low = NaN, high = NaN] = [sorted[sorted.length % 2 ? middle : middle - 1], sorted[middle]];
+  const high = sorted[middle] ?? NaN;
+  const low = sorted.length % 2 === 0 ? (sorted[middle - 1] ?? NaN) : high;
   return (low + high) / 2;
 };
 

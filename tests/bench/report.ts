@@ -28,9 +28,11 @@ export const runBenchmark = (
     const figures = [head, ...parts].join('\n\n');
     process.stdout.write(await markdown(figures));
     if (!writeDocs) return;
-    const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+    const begin = `<!-- ${name} -->`;
+    const end = `<!-- /${name} -->`;
     const text = await readFile(page, 'utf8');
-    const [before, rest] = [text.split(begin)[0], text.split(end)[1]];
+    const before = text.split(begin)[0];
+    const rest = text.split(end)[1];
     if (rest === undefined) throw new Error(`${page} has no place for figures: ${begin} … ${end}`);
     await writeFile(page, await markdown(`${before}${begin}\n\n${figures}\n\n${end}${rest}`));
   });

@@ -43,7 +43,7 @@ describe('support-cli explain', () => {
     );
   });
 
-  it('names the Kafka record of each part of a document, and the missing references', async () => {
+  test('names the Kafka record of each part of a document, and the missing references', async () => {
     expect((await explained('ti_1')).documents).toMatchObject([
       {
         kind: 'ticket',
@@ -68,13 +68,13 @@ describe('support-cli explain', () => {
     ]);
   });
 
-  it('says why a document is not served', async () => {
+  test('says why a document is not served', async () => {
     const { text } = await cli('explain', 'conv_pending');
     expect(text).toContain('pending: not served, because a required reference is missing');
     expect(text).toMatch(/^ {2}channel +channel chan_missing: missing/m);
   });
 
-  it.each(['conv_expired', 'msg_expired'])('says that the retention of %s has ended', async (id) => {
+  test.each(['conv_expired', 'msg_expired'])('says that the retention of %s has ended', async (id) => {
     const [document] = (await explained(id)).documents;
     expect(document).toMatchObject({ status: 'living', servedUntil: expect.stringMatching(/Z$/) as string });
     const { text } = await cli('explain', id);
@@ -82,14 +82,14 @@ describe('support-cli explain', () => {
     expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
   });
 
-  it('names the Kafka tombstone of an entity, and its record only if it came back', async () => {
+  test('names the Kafka tombstone of an entity, and its record only if it came back', async () => {
     const gone = { orgId: null, status: 'deleted', record: null, tombstone: { topic: topic('contact') } };
     expect((await explained('con_gone')).documents).toMatchObject([{ kind: 'contact', ...gone }]);
     const again = { status: 'living', record: { offset: 5 }, tombstone: { offset: 4 } };
     expect((await explained('con_again')).documents).toMatchObject([again]);
   });
 
-  it('says that a reference is to an entity of another organization', async () => {
+  test('says that a reference is to an entity of another organization', async () => {
     const [document] = (await explained('ti_2')).documents;
     expect(document?.references).toMatchObject([
       { id: 'con_again', status: 'living', version: 2 },
@@ -101,7 +101,7 @@ describe('support-cli explain', () => {
     expect(contact).toMatchObject({ status: 'deleted' });
   });
 
-  it('exits 1 for an id that no document and no dead letter names', async () => {
+  test('exits 1 for an id that no document and no dead letter names', async () => {
     expect(await cli('explain', 'ti_unknown')).toMatchObject({
       code: 1,
       text: expect.stringMatching(
@@ -111,7 +111,7 @@ describe('support-cli explain', () => {
     expect(await cli('explain', 'ti_unknown', '--json')).toMatchObject({ code: 1 });
   });
 
-  it('names the records of an entity that were refused, and the command that shows each', async () => {
+  test('names the records of an entity that were refused, and the command that shows each', async () => {
     const [refused = ''] = (await deadLetters(({ offset }) => offset === 1)).map(({ _id }) => _id);
     const { code, text } = await cli('explain', 'con_1');
     expect(code).toBe(0);
@@ -128,7 +128,7 @@ describe('support-cli explain', () => {
     );
   });
 
-  it('names the latest ten of many refused records, the latest first', async () => {
+  test('names the latest ten of many refused records, the latest first', async () => {
     const numbers = Array.from({ length: 11 }, (_, index) => index);
     for (const number of numbers)
       await storeDeadLetter(environment, created('contact', 'con_many'), {
@@ -140,7 +140,7 @@ describe('support-cli explain', () => {
     expect(offsets).toEqual(numbers.slice(1).reverse());
   });
 
-  it('explains the document that a request has named', async () => {
+  test('explains the document that a request has named', async () => {
     const [first = '', second = '', third = ''] = ['E', 'F', 'G'].map(
       (end) => `req_01HNZX8JGFACFA36RBXDHEQN6${end}`,
     );
@@ -172,7 +172,7 @@ describe('support-cli explain', () => {
     expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
   });
 
-  it('lists the fields that differ from a fresh join, and from the active generation', async () => {
+  test('lists the fields that differ from a fresh join, and from the active generation', async () => {
     const { mongo, name, database, control } = environment;
     const tickets = collectionOf(database, 'ticket');
     const ticket = await tickets.findOne({ _id: 'ti_1' });

@@ -6,7 +6,9 @@ import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment());
-beforeAll(async () => void (await ensureRegistry(testEnvironment.control)));
+beforeAll(async () => {
+  await ensureRegistry(testEnvironment.control);
+});
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends the CLI as process 1 of a container', async (signal) => {
   const verb = [process.execPath, 'services/cli/main.ts', 'rebuild', 'status', '--watch'];

@@ -5,7 +5,10 @@ import { listen } from '../../shared/runtime/listen.ts';
 /** It accepts connections, and never answers. */
 const silent = createServer((socket) => socket.on('error', () => undefined));
 let address = '';
-beforeAll(async () => void (address = `127.0.0.1:${(await listen(silent, '127.0.0.1', 0)).port}`));
+beforeAll(async () => {
+  const { port } = await listen(silent, '127.0.0.1', 0);
+  address = `127.0.0.1:${port}`;
+});
 afterAll(() => silent.close());
 
 test('a verb says why a connection failed before the server fell silent', async () => {

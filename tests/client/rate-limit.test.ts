@@ -17,7 +17,7 @@ function createSimulatedClock() {
   return {
     nowMs: () => nowMs,
     sleep: (delayMs: number, signal?: AbortSignal) =>
-      abortable(new Promise<void>((end) => void waits.push({ endsAtMs: nowMs + delayMs, end })), signal),
+      abortable(new Promise<void>((end) => waits.push({ endsAtMs: nowMs + delayMs, end })), signal),
     runUntil: async (untilMs: number) => {
       while (nowMs < untilMs) {
         await setImmediate();

@@ -26,7 +26,7 @@ const rowsOf = (table: string, hasPlans: boolean): string[] =>
     .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
     .map(([, target, command, index]) => [target, command, hasPlans ? index : ''].join(' | '));
 
-it(`the services send no shape that ${page} does not list (UPDATE_GOLDEN=1 writes them)`, async () => {
+test(`the services send no shape that ${page} does not list (UPDATE_GOLDEN=1 writes them)`, async () => {
   const { mongo } = projector.environment;
   await project(projector);
   const requestId = await serve(projector);

@@ -31,7 +31,7 @@ describe('while MongoDB does not answer', () => {
   );
   beforeEach(applied);
 
-  it('every page shows the last known data and the age of that data', async () => {
+  test('every page shows the last known data and the age of that data', async () => {
     for (const path of pages.slice(0, 4)) await opened.shows(path, freshData);
     await opened.cut();
     await opened.shows('/', /No newer data: MongoDB .* Read \d+ s ago/, 'Data-As-Of');
@@ -44,7 +44,7 @@ describe('while MongoDB does not answer', () => {
     await opened.shows('/', freshData);
   });
 
-  it('a later request shows an explanation for which the first request did not wait', async () => {
+  test('a later request shows an explanation for which the first request did not wait', async () => {
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
     opened.delay(700);
     const first = textOf(await (await fetch(`${opened.url}/explain?id=ti_2`)).text());
@@ -52,7 +52,7 @@ describe('while MongoDB does not answer', () => {
     await opened.shows('/explain?id=ti_2', 'ti_2: no living generation has a document with this id');
   });
 
-  it.each(['/dead-letters?after=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
+  test.each(['/dead-letters?after=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
     'the reads of %s end with their page although MongoDB still works on them',
     async (path) => {
       await opened.shows('/', freshData);
@@ -64,7 +64,7 @@ describe('while MongoDB does not answer', () => {
     },
   );
 
-  it('a console that starts during the outage shows the data once MongoDB answers', async () => {
+  test('a console that starts during the outage shows the data once MongoDB answers', async () => {
     await opened.cut();
     // The first page that reads opens the connection. In reverse order, that page is not the overview.
     for (const path of pages.toReversed()) await opened.shows(path, 'MongoDB (MONGODB_URL)');
@@ -78,7 +78,7 @@ describe('while Kafka is away', () => {
   const { environment, applied } = useProjector();
   const console = useOpened(() => openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' }));
 
-  it('the pages name Kafka as away and show the data in MongoDB', async () => {
+  test('the pages name Kafka as away and show the data in MongoDB', async () => {
     await applied();
     await console.shows('/', 'Not well: Kafka (KAFKA_BROKERS)', /Data-As-Of \d+ s ago/);
     await console.shows('/generations', 'Generation 1: active');

@@ -42,7 +42,7 @@ export async function openConsole(environment: Record<string, string | undefined
   // kafkajs logs each request that it sends.
   const logger = pino(
     { level: 'debug' },
-    { write: (line) => void commands.add(/Request (\w+)\(key/.exec(line)?.[1] ?? 'ping') },
+    { write: (line) => commands.add(/Request (\w+)\(key/.exec(line)?.[1] ?? 'ping') },
   );
   const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
   mongo.on('commandStarted', ({ commandName }) => commands.add(commandName));

@@ -51,7 +51,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(await recordBytesOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
   });
 
-  test('are erased by a later look, also between those of a topic that is no longer read', async () => {
+  test('are erased by a later recheck, also between those of a topic that is no longer read', async () => {
     await store([rejectedVersion('con_former', 1)], 'support.former');
     await store([rejectedVersion('con_gone', 1)]);
     await store([rejectedVersion('con_former', 3)], 'support.former');
@@ -66,7 +66,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
 
-  test('that was purged or closed by a client that crashed before it removed the bytes has none after a later look', async () => {
+  test('lose their bytes at a later recheck, if the client that purged or closed them crashed before that', async () => {
     const rejected = [1, 2, 3].map((version) => rejectedVersion('con_left', version));
     await store(rejected);
     const bytes = await recordBytesOf(opened.control).find().sort({ offset: 1 }).toArray();
@@ -76,8 +76,10 @@ describe('the dead letters about a deleted entity', () => {
     await recordBytesOf(opened.control).insertMany(bytes.slice(0, 2));
     const readEnvelopes = async () => [];
     const { signal } = new AbortController();
-    const look = { ...deps(), store: { readEnvelopes }, signal, onProgress: () => undefined };
-    await eraseSince(look, new Date(0));
+    await eraseSince(
+      { ...deps(), store: { readEnvelopes }, signal, onProgress: () => undefined },
+      new Date(0),
+    );
     const left = await recordBytesOf(opened.control).find().toArray();
     expect(left.map(({ _id }) => _id)).toEqual([kept]);
   });

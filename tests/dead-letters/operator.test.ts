@@ -18,18 +18,18 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     return JSON.parse(text) as Record<string, unknown>;
   };
 
-  /** Expects that a command exits with this code, and that its output matches `says`. */
-  const expectEnd = async (code: number, says: RegExp, ...args: string[]) => {
+  /** Runs a command, and expects this exit code and this output. */
+  const expectExit = async (code: number, output: RegExp, ...args: string[]) => {
     const ended = await cli(...args);
     expect({ args, code: ended.code, output: ended.text + ended.errors }).toEqual({
       args,
       code,
-      output: expect.stringMatching(says) as unknown,
+      output: expect.stringMatching(output) as unknown,
     });
   };
 
-  /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */
-  const deadLettered = (event: Event, offset: number) =>
+  /** Stores a dead letter of a record that this release accepts, as if another release had rejected the record. */
+  const storeAcceptable = (event: Event, offset: number) =>
     storeDeadLetter(environment, event, {
       offset,
       partition: 7,
@@ -44,10 +44,11 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
 
     /** Sends a record of a later schema version, a valid record, and a record that is not JSON. */
     beforeAll(async () => {
-      const poisoned = encode(created('channel', 'chan_p'), 'structured');
-      value = String(poisoned.value).replace('created.v1', 'created.v2');
-      const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
-      await send('channel', { ...poisoned, value, headers }, encode(created('channel', 'chan_p'), 'binary'));
+      const channel = created('channel', 'chan_p');
+      const rejected = encode(channel, 'structured');
+      value = String(rejected.value).replace('created.v1', 'created.v2');
+      const headers = { ...rejected.headers, 'x-by': 'jane@example.com' };
+      await send('channel', { ...rejected, value, headers }, encode(channel, 'binary'));
       await send('tag', { key: 'joe@example.com', value: '{"name":"Joe"' });
       await applied();
       id = await idAt('channel', 0);
@@ -60,7 +61,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     test('list shows the latest first, without these data', async () => {
       const { code, text } = await cli('list');
       expect(code).toBe(0);
-      expect(text).toContain(`2 shown of 2:`);
+      expect(text).toContain('2 shown of 2:');
       const times = [...text.matchAll(/^ {2}(\S+Z) {2}1×/gm)].map(([, time]) => time);
       expect(times).toHaveLength(2);
       expect(times).toEqual(times.toSorted().reverse());
@@ -86,9 +87,9 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       expect(code).toBe(0);
       expect(text).toContain(`dead-letters redrive ${id}`);
       expect(text).toMatch(/^headers +.*x-by/m);
-      for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints']) expect(text).toContain(kept);
-      const both = text + JSON.stringify(await json('show', id));
-      expect(secrets.filter((secret) => both.includes(secret))).toEqual([]);
+      for (const shown of ['chan_p', 'org_1', 'unknown_type', '--raw prints']) expect(text).toContain(shown);
+      const textAndJson = text + JSON.stringify(await json('show', id));
+      expect(secrets.filter((secret) => textAndJson.includes(secret))).toEqual([]);
     });
 
     test('show --raw prints the bytes, and a warning apart from them', async () => {
@@ -100,7 +101,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     });
   });
 
-  describe('of two that are accepted now, one with a superseded version, and one that is still rejected', () => {
+  describe('of two records that are accepted now, one with a superseded version, and one still rejected', () => {
     const redrive = () => ['redrive', '--topic', topic('contact')];
     const ids = { fresh: '', stale: '', bad: '', org: '' };
     let end = 0;
@@ -111,11 +112,11 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       await send('contact', { key: 'con_bad', value: '{' });
       await publish({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' });
       await applied();
-      ids.fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
-      ids.stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
+      ids.fresh = await storeAcceptable(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
+      ids.stale = await storeAcceptable(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
       ids.bad = await idAt('contact', 2);
       ids.org = await idAt('contact', 3);
-      // The entity of the other organization is removed.
+      // Now the store accepts the record of the other organization.
       await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
       const [offsets] = await environment.admin.fetchTopicOffsets(topic('contact'));
       end = Number(offsets?.high);
@@ -170,48 +171,71 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       });
 
       test('a dead letter that no longer exists is named', async () => {
-        await expectEnd(1, /there is no such dead letter/, 'redrive', ids.fresh);
+        await expectExit(1, /there is no such dead letter/, 'redrive', ids.fresh);
       });
     });
   });
 
   test('a redriven deletion erases the dead letters about its entity', async () => {
     const contact = created('contact', 'con_leaves');
-    const bad = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
-    await publish(contact, bad);
+    const invalid = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
+    await publish(contact, invalid);
     await applied();
-    const deletion = await deadLettered({ ...contact, version: 3, op: 'deleted' }, 61);
-    const about = async () =>
+    const deletion = await storeAcceptable({ ...contact, version: 3, op: 'deleted' }, 61);
+    const countAboutContact = async () =>
       (await deadLetters(({ subjects }) => subjects?.includes('con_leaves') ?? false)).length;
-    expect(await about()).toBe(2);
+    expect(await countAboutContact()).toBe(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
-    expect(await about()).toBe(0);
+    expect(await countAboutContact()).toBe(0);
   });
 
-  test('a purge deletes the selected dead letters, and only with --yes', async () => {
-    await deadLettered(created('tag', 'tag_1'), 51);
-    const second = await deadLettered(created('tag', 'tag_2'), 52);
-    const count = async () => (await deadLetters()).length;
-    const all = await count();
-    await expectEnd(2, /--yes/, 'purge', '--topic', topic('tag'));
-    expect(await count()).toBe(all);
-    const tags = ['purge', '--topic', topic('tag'), '--reason', 'unknown_type'];
-    const dry = /^2 dead letters would be deleted\. Dry run: nothing was changed$/;
-    await expectEnd(0, dry, ...tags, '--dry-run');
-    expect(await count()).toBe(all);
-    expect(await json(...tags, '--limit', '1', '--yes')).toEqual({ dryRun: false, purged: 1 });
-    await expectEnd(0, /^1 dead letter deleted$/, 'purge', second, '--yes');
-    expect(await count()).toBe(all - 2);
-    expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
-    await expectEnd(0, /^no dead letters$/, 'list');
-    await expectEnd(0, /^no dead letter matches$/, 'list', '--key', 'tag_1');
-    // and the mark of the purge names the operator and the time
-    await expectEnd(1, / purged the dead letter .*\(unknown_type\) at 20/, 'show', second);
-    await expectEnd(1, /^0 dead letters deleted; not found: 1 id$/, 'purge', second, '--yes');
+  describe('a purge, given two dead letters of tags and one of a user', () => {
+    /** Each test has offsets of its own: a purged dead letter is never stored again. */
+    let offset = 100;
+    let second = '';
+    const left = async () => (await deadLetters()).map((letter) => letter.topic);
+    const ofTags = () => ['--topic', topic('tag'), '--reason', 'unknown_type'];
+
+    beforeEach(async () => {
+      await cli('purge', '--all', '--yes');
+      offset += 3;
+      await storeAcceptable(created('tag', 'tag_1'), offset);
+      second = await storeAcceptable(created('tag', 'tag_2'), offset + 1);
+      await storeAcceptable(created('user', 'user_1'), offset + 2);
+    });
+
+    test('deletes nothing without --yes, or in a dry run', async () => {
+      await expectExit(2, /--yes/, 'purge', ...ofTags());
+      const dryRun = /^2 dead letters would be deleted\. Dry run: nothing was changed$/;
+      await expectExit(0, dryRun, 'purge', ...ofTags(), '--dry-run');
+      expect(await left()).toHaveLength(3);
+    });
+
+    test('deletes the dead letters that options select, up to the limit', async () => {
+      const purged = await json('purge', ...ofTags(), '--limit', '1', '--yes');
+      expect(purged).toEqual({ dryRun: false, purged: 1 });
+      expect(await left()).toEqual([topic('tag'), topic('user')]);
+    });
+
+    test('deletes a dead letter by its id, once, and names the operator and the time afterwards', async () => {
+      await expectExit(0, /^1 dead letter deleted$/, 'purge', second, '--yes');
+      expect(await left()).toEqual([topic('tag'), topic('user')]);
+      await expectExit(1, / purged the dead letter .*\(unknown_type\) at 20/, 'show', second);
+      await expectExit(1, /^0 dead letters deleted; not found: 1 id$/, 'purge', second, '--yes');
+    });
+
+    test('deletes every dead letter with --all, and none is listed then', async () => {
+      await expectExit(0, /^3 dead letters deleted$/, 'purge', '--all', '--yes');
+      await expectExit(0, /^no dead letters$/, 'list');
+      await expectExit(0, /^no dead letter matches$/, 'list', '--key', 'tag_1');
+    });
   });
 
-  test('a usage error exits with code 2 and says what is wrong; an unknown dead letter exits with code 1', async () => {
-    await expectEnd(2, new RegExp(topic('ticket')), 'list', '--topic', 'support.orders');
-    await expectEnd(1, /there is no dead letter/, 'show', `${topic('tag')}/0/99@1`);
+  test('a list of an unknown topic exits with 2, and names the topics', async () => {
+    await expectExit(2, new RegExp(topic('ticket')), 'list', '--topic', 'support.orders');
+  });
+
+  test('an unknown dead letter exits with 1', async () => {
+    await expectExit(1, /there is no dead letter/, 'show', `${topic('tag')}/0/99@1`);
   });
 });

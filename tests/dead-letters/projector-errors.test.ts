@@ -49,7 +49,7 @@ describe('no record stops its partition', () => {
     await publish(created('channel', 'chan_1'));
     await publish(created('conversation', 'conv_1', { ticketId: 'ti_bad', channelId: 'chan_1' }));
     await applied();
-    // An edit by hand: each join of the ticket throws at the instant of its conversation.
+    // After this edit by hand each join of the ticket throws, because its conversation has no valid instant.
     const conversations = collectionOf(environment.database, 'conversation');
     const edit = (updatedAt: unknown) =>
       conversations.updateOne({ _id: 'conv_1' }, { $set: { 'state.updatedAt': updatedAt } });

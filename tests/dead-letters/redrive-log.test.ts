@@ -34,7 +34,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     await applied();
   });
 
-  test('is in the ledger whole, with the bytes that fit, and is listed and found by status', async () => {
+  test('is in the ledger whole, with the bytes that fit, as list, status and show report', async () => {
     const letters = await deadLetters();
     expect(letters).toHaveLength(count);
     const attached = letters.filter(({ bytes }) => bytes !== undefined);

@@ -13,9 +13,10 @@ describe('dead letters about an expired conversation', () => {
     await model.apply([channel(), ticket, conversation(0)]);
   });
 
-  /** Stores a dead letter for an event that was published on a day. */
-  const deadLettered = (event: Event, published: number) => {
-    const [now, timestampMs] = [day(published), day(published).getTime()];
+  /** Stores a dead letter of an event that was published on a day. */
+  const storeRejected = (event: Event, published: number) => {
+    const now = day(published);
+    const timestampMs = day(published).getTime();
     return storeDeadLetter(model, event, { offset: (offset += 1), timestampMs, now });
   };
   const deadLetters = async () => {
@@ -26,10 +27,10 @@ describe('dead letters about an expired conversation', () => {
 
   test('are erased when their records expire, and the conversation is swept after the last of them', async () => {
     // given dead letters of days 5 and 35 about one conversation, and one about another conversation
-    await deadLettered(message(5), 5);
-    await deadLettered(conversation(5, 2), 5);
-    await deadLettered(message(35), 35);
-    await deadLettered(eventsOf('b').message(5), 5);
+    await storeRejected(message(5), 5);
+    await storeRejected(conversation(5, 2), 5);
+    await storeRejected(message(35), 35);
+    await storeRejected(eventsOf('b').message(5), 5);
     // when a sweep runs on day 45, then it erases the older dead letters, and the API does not serve the conversation
     expect(await model.sweepAsOf(day(45))).toEqual({ conversations: 0, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_a_035', 'msg_b_005']);
@@ -41,13 +42,13 @@ describe('dead letters about an expired conversation', () => {
     expect(await model.everything()).not.toContain('title of a');
   });
 
-  test('are kept until it expires, and if they arrived after it was swept: they may recreate it', async () => {
-    await deadLettered(message(0), 0);
+  test('are kept until it expires, and if they arrive after its sweep, because they may recreate it', async () => {
+    await storeRejected(message(0), 0);
     await model.sweepAsOf(day(30, -1));
     expect(await deadLetters()).toEqual(['msg_a_000']);
     expect(await model.sweepAsOf(day(30))).toEqual({ conversations: 1, messages: 0 });
     expect(await deadLetters()).toEqual([]);
-    await deadLettered(conversation(31, 2), 31);
+    await storeRejected(conversation(31, 2), 31);
     await model.sweepAsOf(day(300));
     expect(await deadLetters()).toEqual(['conv_a']);
   });

@@ -20,7 +20,7 @@ describe('the dead letters between two instants', () => {
     for (const [offset, time] of instants.entries())
       await addToLedger(opened.control, recordAt(offset), [1], at(time));
   });
-  it.each<[string, DeadLetterFilter, number[]]>([
+  test.each<[string, DeadLetterFilter, number[]]>([
     ['since an instant, inclusively', { since: at('10:00:00.000') }, [1, 2, 3, 4]],
     ['until an instant, exclusively', { until: at('11:00:00.000') }, [0, 1, 2]],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, [1, 2]],
@@ -37,7 +37,7 @@ describe('the dead letters between two instants', () => {
 
 describe('more dead letters than one chunk', () => {
   const opened = useOpened(openDatabases);
-  it('are selected once each, in the order of the log, up to the limit', async () => {
+  test('are selected once each, in the order of the log, up to the limit', async () => {
     const offsets = Array.from({ length: 450 }, (_, index) => 20 * index);
     for (const offset of offsets) await addToLedger(opened.control, recordAt(offset), [1]);
     const select = async (selection: Selection) => {
@@ -53,7 +53,7 @@ describe('more dead letters than one chunk', () => {
 
 describe('100,000 dead letters', () => {
   const opened = useOpened(openDatabases);
-  it('are counted and listed from some twenty documents, page by page', async () => {
+  test('are counted and listed from some twenty documents, page by page', async () => {
     await ensureDeadLetterIndexes(opened.control);
     const offsets = Array.from({ length: 100_000 }, (_, offset) => offset);
     const bySpan = Map.groupBy(offsets, (offset) => spanIdOf(recordAt(offset)));
@@ -82,7 +82,7 @@ describe('100,000 dead letters', () => {
 
 describe('the sizes of the bytes by topic, which each status reads', () => {
   const opened = useOpened(openDatabases);
-  it('are read from an index, and from no document', async () => {
+  test('are read from an index, and from no document', async () => {
     await ensureDeadLetterIndexes(opened.control);
     await recordBytesOf(opened.control).insertOne({ _id: 'one', topic, size: 1 } as never);
     const plan = JSON.stringify(

@@ -25,14 +25,14 @@ describe('a partition that stands still at a record', () => {
   const place = (offset: number) => `${topic('tag')}/0/${offset}`;
   const skip = (offset: number, ...args: string[]) =>
     cli('skip', place(offset), '--why', 'stops release 1', '--yes', ...args);
-  const skipOf = () => readSkip(environment.control, { topic: topic('tag'), partition: 0, offset: 2 });
+  const storedSkip = () => readSkip(environment.control, { topic: topic('tag'), partition: 0, offset: 2 });
 
   beforeAll(async () => {
     const tag = (id: string) => created('tag', id);
     await publish(tag('tag_1'));
     await start({ settings: proxied.settings });
     await applied();
-    // given a document that MongoDB cannot write, with an error that may pass: its batch is retried for ever
+    // given a document whose write MongoDB fails with an error that may pass, so the projector retries without end
     proxied.state.answer = ({ name, command }) =>
       /^(insert|update) tags$/.test(name) && JSON.stringify(command).includes('tag_bad')
         ? { code: 8, errmsg: 'a page of the file is damaged' }
@@ -64,7 +64,7 @@ describe('a partition that stands still at a record', () => {
   test('skips no record without a terminal and `--yes`, nor in a dry run', async () => {
     expect((await cli('skip', place(2), '--why', 'x')).code).toBe(2);
     expect((await skip(2, '--dry-run')).text).toContain('would be skipped for generation 1');
-    expect(await skipOf()).toBeNull();
+    expect(await storedSkip()).toBeNull();
   });
 
   describe('once an operator has skipped the record, and the projector has restarted,', () => {

@@ -69,15 +69,15 @@ describe('storing dead letters', () => {
       given.map((one): RejectedRecord => ({ record: one, rejection: { reason, detail } })),
     );
   const standing = () => standingLetters(opened.control);
-  const at = async (offset: number) => (await standing()).filter((one) => one.offset === offset);
-  const attached = () => recordBytesOf(opened.control).countDocuments();
+  const standingAt = async (offset: number) => (await standing()).filter((one) => one.offset === offset);
+  const countBytes = () => recordBytesOf(opened.control).countDocuments();
   const idOf = ({ position }: KafkaRecord) => recordId({ topic, ...position });
   const purge = { at: new Date('2026-02-01T00:00:00Z'), by: 'ann' };
 
   test('a record that arrives again is stored once, with its latest reason and both times', async () => {
     await store(records(1, 2));
     await store([record(1), record(3)], { reason: 'bad_data', at: '2026-01-02T00:00:00Z', generation: 2 });
-    expect(await at(1)).toMatchObject([
+    expect(await standingAt(1)).toMatchObject([
       {
         count: 2,
         reason: 'bad_data',
@@ -86,19 +86,20 @@ describe('storing dead letters', () => {
         lastAt: new Date('2026-01-02T00:00:00Z'),
       },
     ]);
-    expect(await at(2)).toMatchObject([{ count: 1, reason: 'not_json', generations: [1] }]);
-    expect(await attached()).toBe(3);
+    expect(await standingAt(2)).toMatchObject([{ count: 1, reason: 'not_json', generations: [1] }]);
+    expect(await countBytes()).toBe(3);
   });
 
-  test('one that an operator has purged stays purged in every generation, without its bytes', async () => {
-    const [purged, kept] = [record(50), record(51)];
+  test('a record that an operator has purged stays purged in every generation, without its bytes', async () => {
+    const purged = record(50);
+    const kept = record(51);
     await store([purged]);
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(1);
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(0);
     const stored = await store([purged, kept], { generation: 2 });
     expect(stored.standing.map((one) => one.record)).toEqual([kept]);
     expect((await standing()).map(({ offset }) => offset)).toEqual([51]);
-    expect(await attached()).toBe(1);
+    expect(await countBytes()).toBe(1);
     expect([...(await readLedgerRecords(opened.control, [idOf(purged)])).values()]).toMatchObject([
       { offset: 50, reason: 'not_json', purged: purge },
     ]);
@@ -112,7 +113,9 @@ describe('storing dead letters', () => {
     };
     await store([before, again]);
     await store([again]);
-    expect((await at(40)).map(({ value, count }) => [toBuffer(value ?? null)?.toString(), count])).toEqual([
+    expect(
+      (await standingAt(40)).map(({ value, count }) => [toBuffer(value ?? null)?.toString(), count]),
+    ).toEqual([
       ['{1', 1],
       ['{2', 2],
     ]);
@@ -124,7 +127,8 @@ describe('storing dead letters', () => {
   });
 
   test('the same record appended again at a later offset is another dead letter', async () => {
-    const [first, again] = [record(7, Buffer.from('{same')), record(8, Buffer.from('{same'))];
+    const first = record(7, Buffer.from('{same'));
+    const again = record(8, Buffer.from('{same'));
     await store([first]);
     await purgeDeadLetters(opened.control, [idOf(first)], purge);
     await store([again]);
@@ -142,7 +146,7 @@ describe('storing dead letters', () => {
     ]);
   });
 
-  test('a record beyond the share of its topic has no bytes, and smaller ones after it have', async () => {
+  test('a record beyond the share of its topic has no bytes, and smaller records after it have theirs', async () => {
     const shares = { left: async () => 5_000, add: jest.fn() };
     const values = [1_000, 3_000, 1_000, 1_000].map((size) => Buffer.alloc(size));
     const stored = await store(
@@ -155,7 +159,7 @@ describe('storing dead letters', () => {
     expect(await standing()).toHaveLength(4);
   });
 
-  test('two workers that store the same records at once store each once, for both generations', async () => {
+  test('workers that store the same records at once store each record once, for both generations', async () => {
     const workers = Array.from({ length: 8 }, (_, index) =>
       store(records(4_900, 5_100), { generation: 1 + (index % 2) }),
     );
@@ -165,7 +169,7 @@ describe('storing dead letters', () => {
       records(4_900, 5_100).map((one) => one.position.offset),
     );
     expect(new Set(found.map(({ generations }) => generations.join()))).toEqual(new Set(['1,2']));
-    expect(await attached()).toBe(201);
+    expect(await countBytes()).toBe(201);
   });
 
   test('a span whose write was rolled back never has the revision of that write again', async () => {
@@ -205,7 +209,7 @@ describe('storing dead letters', () => {
     };
     const stored = await store([purged, record(8)], { shares: { left, add: () => undefined } });
     expect(stored.attached.map((one) => one.record.position.offset)).toEqual([8]);
-    expect(await attached()).toBe(1);
+    expect(await countBytes()).toBe(1);
   });
 
   test('the bytes of a worker that crashed before its recheck go at the next delivery of their record', async () => {
@@ -215,7 +219,7 @@ describe('storing dead letters', () => {
     await purgeDeadLetters(opened.control, [idOf(purged)], purge);
     await recordBytesOf(opened.control).insertMany(bytes);
     await store([purged]);
-    expect(await attached()).toBe(0);
+    expect(await countBytes()).toBe(0);
   });
 
   test('a redrive that closes a record keeps the bytes that a build has stored again meanwhile', async () => {
@@ -229,7 +233,10 @@ describe('storing dead letters', () => {
     // and without a build, the bytes go with the record
     await closeDeadLetters(opened.control, ids, 1);
     await closeDeadLetters(opened.control, ids, 2);
-    expect({ standing: await standing(), attached: await attached() }).toEqual({ standing: [], attached: 0 });
+    expect({ standing: await standing(), attached: await countBytes() }).toEqual({
+      standing: [],
+      attached: 0,
+    });
   });
 
   test('a flood is stored in few and small documents, by few commands for a chunk, whatever the details', async () => {
@@ -245,6 +252,6 @@ describe('storing dead letters', () => {
     expect(commands).toBeLessThanOrEqual(19 * 3);
     const spans = await opened.control.collection('dead_letters').find().toArray();
     expect(spans).toHaveLength(3);
-    expect(await attached()).toBe(0);
+    expect(await countBytes()).toBe(0);
   });
 });

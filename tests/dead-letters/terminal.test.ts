@@ -10,7 +10,7 @@ import { useProjector } from '../support/use-projector.ts';
 const enter = '\r';
 const ctrlC = '\x03';
 
-/** No release accepts it. Each test stores the same record, so that no dead letter is stored beside another. */
+/** An event that no release accepts. */
 const rejected = { ...created('tag', 'tag_1'), data: {} };
 
 describe('on a terminal', () => {

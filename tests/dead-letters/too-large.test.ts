@@ -20,7 +20,7 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     const tooLarge = message('msg_2', 20 * megabyte);
     // given an event that fits a document, an event that is too large for one, and then a small event
     const fitting = message('msg_1', 7 * megabyte);
-    // The broker takes the limit of the topic over a moment after it has confirmed it.
+    // The broker applies the limit of the topic a moment after it has confirmed the limit.
     await eventually(() => send('message', fitting).then(() => true, errorMessage));
     for (const produced of [tooLarge, message('msg_3', 1)]) await send('message', produced);
     await applied();

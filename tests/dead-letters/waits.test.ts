@@ -36,7 +36,7 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     // The commit follows the saved progress, and the watermark.
     await eventually(async () => (await committed('tag')) === 1);
     await proxy.cut();
-    // Published alone, so that only storing the dead letter needs MongoDB.
+    // This record comes alone, so that the chunk needs MongoDB only to store the dead letter.
     await send('tag', { key: 'tag_1', value: '{' });
     await failed();
     await failed();

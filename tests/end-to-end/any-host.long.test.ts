@@ -13,7 +13,8 @@ const folder = useFolder();
 const hostile = { PATH: '/usr/bin:/bin', NODE_ENV: 'production', npm_config_omit: 'dev' };
 
 test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH of cron, noexec TMPDIR', async () => {
-  const [clone, tmp] = [join(folder.path, 'sp ace ü', 'app'), join(folder.path, 'tmp')];
+  const clone = join(folder.path, 'sp ace ü', 'app');
+  const tmp = join(folder.path, 'tmp');
   freshClone(clone);
   mkdirSync(tmp);
   const environment = { ...newcomersEnvironment(), ...hostile, TMPDIR: tmp };

@@ -10,6 +10,7 @@ import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
 import { createAssertDocumented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const assertDocumented = createAssertDocumented(specFor());
@@ -156,8 +157,9 @@ test('a port in use is named in the log, and the exit code of each service is 1'
       const service = startService(name, { MONGODB_URL: 'mongodb://localhost:1', ...environment });
       expect(await service.exited).toBe(1);
       // Other work of the process may still log after it.
-      expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({
-        error: { code: 'EADDRINUSE', message: expect.stringContaining(String(port)) as string },
+      expect(fatalError(service)).toMatchObject({
+        code: 'EADDRINUSE',
+        message: expect.stringContaining(String(port)) as string,
       });
       expect(service.stderr()).toBe('');
     }

@@ -53,7 +53,7 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
       api = await apis.startServing();
     });
 
-    it.each([
+    test.each([
       ['is killed', async () => (await replicaSet.primary()).kill()],
       [
         'is silent for ten seconds',
@@ -76,7 +76,8 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
         const answers = await load.stop();
         await replicaSet.restore();
         delays.disable();
-        const [absentMs, lateMs] = [primary.absentMs(), Math.round(delays.max / 1e6)];
+        const absentMs = primary.absentMs();
+        const lateMs = Math.round(delays.max / 1e6);
         const slowestMs = Math.max(...answers.map(({ ms }) => ms));
         const refused = answers.filter(({ status }) => status !== 200);
         process.stdout.write(
@@ -117,7 +118,9 @@ function startLoad(child: ApiProcess) {
   };
   return {
     stop,
-    [Symbol.asyncDispose]: async () => void (await stop()),
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+    },
     /** Resolves after this number of further answers. */
     answered: async (count: number) => {
       const before = answers.length;

@@ -38,7 +38,8 @@ describe('projectors of one group', () => {
   test('converge although one of them is suspended past its session timeout and then resumes', async () => {
     const random = createRandom(seed + 1);
     const history = randomHistory(seed + 1, 900);
-    const [frozen, other] = [start(), start()];
+    const frozen = start();
+    const other = start();
     await Promise.all([frozen.logged('joined the group'), other.logged('joined the group')]);
     for (let round = 0; round < 3; round += 1) {
       const from = round * 300;

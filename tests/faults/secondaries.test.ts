@@ -55,7 +55,7 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
     const readWith = (option: string) =>
       replicaSet.underOnePrimary(async ({ host }) => ({ host, sent: await withApi(option, readAll) }));
 
-    it.each(['secondary', 'secondaryPreferred'])(
+    test.each(['secondary', 'secondaryPreferred'])(
       'with readPreference=%s come from a member that has applied every change up to the watermark',
       async (mode) => {
         const { sent, host } = await readWith(`&readPreference=${mode}`);
@@ -73,13 +73,13 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
       },
     );
 
-    it('without readPreference come from the primary, at no particular time', async () => {
+    test('without readPreference come from the primary, at no particular time', async () => {
       const { sent, host } = await readWith('');
       expect(new Set(sent.map(({ address }) => address))).toEqual(new Set([host]));
       expect(sent.filter(isDataRead).filter((event) => timeOf(event) !== null)).toEqual([]);
     });
 
-    it('are never older than Data-As-Of: a request waits for a secondary that lags, or is 503', async () => {
+    test('are never older than Data-As-Of: a request waits for a secondary that lags, or is 503', async () => {
       const primary = await replicaSet.primary();
       const index = replicaSet.members.findIndex((member) => member !== primary);
       const apply = (mode: string) =>

@@ -24,7 +24,8 @@ const document = resolve('openapi.json');
 export async function generateClients(packages: PythonPackages, folder: string, names: string[]) {
   const configurations = names.map((name) => {
     const file = join(folder, `${name}.json`);
-    const [outputDir, additionalProperties] = [join(folder, name), { packageName: 'support' }];
+    const outputDir = join(folder, name);
+    const additionalProperties = { packageName: 'support' };
     const settings = { inputSpec: document, generatorName: name, outputDir, additionalProperties };
     writeFileSync(file, JSON.stringify(settings));
     return file;
@@ -84,8 +85,9 @@ export const clients: Record<string, GeneratedClient> = {
     run: async ({ folder, env }) => {
       const pom = readFileSync(join(folder, 'pom.xml'), 'utf8');
       const cached = join(cacheDir(), `java-client-libs-${generatorVersion}`);
-      const fetch = async (partial: string) => void (await fetchJars(pom, partial, 'compile'));
-      const jars = await installedOnce(cached, fetch);
+      const jars = await installedOnce(cached, async (partial) => {
+        await fetchJars(pom, partial, 'compile');
+      });
       const classes = join(folder, 'classes');
       const path = `${classes}:${join(jars, 'libs/*')}`;
       const files = (await mustRun('find', [join(folder, 'src/main'), '-name', '*.java'])).trim();

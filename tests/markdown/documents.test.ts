@@ -36,13 +36,16 @@ const failures = (all: (page: Page) => string[], isRight: (what: string) => bool
 const group = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 
-it.each(pagesWithTables)('%s has the tables that the code has (`npm run docs` writes them)', async (path) => {
-  const text = await readFile(path, 'utf8');
-  expect(text).toMatch('<!-- table: ');
-  expect(text).toBe(withTables(text));
-});
+test.each(pagesWithTables)(
+  '%s has the tables that the code has (`npm run docs` writes them)',
+  async (path) => {
+    const text = await readFile(path, 'utf8');
+    expect(text).toMatch('<!-- table: ');
+    expect(text).toBe(withTables(text));
+  },
+);
 
-it('links lead to files, folders and headings that exist', async () => {
+test('links lead to files, folders and headings that exist', async () => {
   const headings = new Map(pages.map((page) => [page.path, headingsOf(page)]));
   const broken = pages.flatMap((page) =>
     group(/\]\((?!https?:)([^)]+)\)/g, proseOf(page))
@@ -75,7 +78,7 @@ const notPaths = [
   'artifacts/console', // written by a test run
 ];
 
-it('files and folders in backticks exist, up to a placeholder such as <name>', () => {
+test('files and folders in backticks exist, up to a placeholder such as <name>', () => {
   const paths = (page: Page) =>
     codesIn(page).filter((code) => /^[\w.@-][\w.@<>*+-]*\/[\w.@<>*/+-]*$/.test(code));
   const isThere = (path: string) =>
@@ -84,7 +87,7 @@ it('files and folders in backticks exist, up to a placeholder such as <name>', (
   expect(pages.flatMap(paths).length).toBeGreaterThan(20);
 });
 
-it('names in backticks exist in the file that follows them, as in `name` in `path`', async () => {
+test('names in backticks exist in the file that follows them, as in `name` in `path`', async () => {
   const texts = new Map<string, string>();
   const missing: string[] = [];
   for (const page of pages)
@@ -105,26 +108,26 @@ describe('the tree of the README', () => {
     lines = group(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, textOf('README.md'));
   });
 
-  it('has only folders that exist', () => {
+  test('has only folders that exist', () => {
     expect(lines.filter((line) => !existsSync(line.replace('**', '')))).toEqual([]);
     expect(lines.length).toBeGreaterThan(20);
   });
 
-  it('has every folder with sources, or a parent of it that ends in `**`', () => {
+  test('has every folder with sources, or a parent of it that ends in `**`', () => {
     const isListed = (folder: string) =>
       lines.some((line) => (line.endsWith('**') ? folder.startsWith(line.slice(0, -2)) : folder === line));
     expect([...folders].filter((folder) => !isListed(folder))).toEqual([]);
     expect(folders.size).toBeGreaterThan(60);
   });
 
-  it('leaves the folders of tests/ to docs/tests.md, which names each', () => {
+  test('leaves the folders of tests/ to docs/tests.md, which names each', () => {
     const text = textOf('docs/tests.md');
     const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
     expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
   });
 });
 
-it('a list that the pages on paging do not name is in the order of its creation', () => {
+test('a list that the pages on paging do not name is in the order of its creation', () => {
   const guide = textOf('docs/guides/paging.md');
   const internals = textOf('docs/internals/paging.md');
   const lists = createRoutes({ now: () => new Date(), brand: '' })
@@ -147,14 +150,14 @@ const listsOfOrganization = createRoutes({ now: () => new Date(), brand: '' })
   });
 const codeOf = (guide: string) => group(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
 
-it.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an organization', (guide) => {
+test.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an organization', (guide) => {
   const code = codeOf(guide);
   const isRead = ({ name }: { name: string }) => new RegExp(`["/ ]${name}["\\s]`).test(code);
   expect(listsOfOrganization.filter((list) => !isRead(list))).toEqual([]);
 });
 
 // dlt finds the fields in the data.
-it.each(['airbyte', 'singer'])('the guide %s declares every field of the lists', (guide) => {
+test.each(['airbyte', 'singer'])('the guide %s declares every field of the lists', (guide) => {
   const words = new Set(codeOf(guide).match(/\w+/g));
   const missing = listsOfOrganization.flatMap(({ name, fields }) =>
     fields.filter((field) => !words.has(field)).map((field) => `${name}: ${field}`),
@@ -162,7 +165,7 @@ it.each(['airbyte', 'singer'])('the guide %s declares every field of the lists',
   expect(missing).toEqual([]);
 });
 
-it("the typed client's README has each method of the document", async () => {
+test("the typed client's README has each method of the document", async () => {
   const readme = await readFile('clients/typescript/README.md', 'utf8');
   const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as { paths: Record<string, Endpoint> };
   const methods = Object.entries(paths)
@@ -177,7 +180,7 @@ it("the typed client's README has each method of the document", async () => {
 });
 type Endpoint = { get: { 'x-client-method': string; parameters: { in: string }[] } };
 
-it('commands of npm exist', async () => {
+test('commands of npm exist', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
   const commands = ({ text }: Page) => group(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
   expect(failures(commands, (name) => name in scripts)).toEqual([]);
@@ -191,7 +194,7 @@ const placeholders = new Map([
   ['ticket:joined.severity', 'ticket:joined.tags'],
 ]);
 
-it('commands of the CLI take the arguments that the pages give', () => {
+test('commands of the CLI take the arguments that the pages give', () => {
   const commands = ({ text }: Page) =>
     group(/npx support-cli ([^`#\n]+)/g, text.replaceAll(/\\\n\s*/g, '').replaceAll(/[[\]]/g, ''));
   const words = (command: string) =>
@@ -202,7 +205,7 @@ it('commands of the CLI take the arguments that the pages give', () => {
   expect(pages.flatMap(commands).length).toBeGreaterThan(40);
 });
 
-it('the changelog begins with the release of the typed client, the OpenAPI document and the chart', async () => {
+test('the changelog begins with the release of the typed client, the OpenAPI document and the chart', async () => {
   const json = async (path: string) =>
     JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
   const [newest] = group(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
@@ -232,7 +235,7 @@ const notSettings = [
   'NODE_EXTRA_CA_CERTS', // read by Node.js
 ];
 
-it('environment variables, in backticks or set in a command, are settings', () => {
+test('environment variables, in backticks or set in a command, are settings', () => {
   const variables = (page: Page) => [
     ...codesIn(page).flatMap((code) => group(/(?<![A-Z_])([A-Z]+(?:_[A-Z]+)+)(?![A-Z_])/g, code)),
     ...group(/\b([A-Z]+(?:_[A-Z]+)*)=/g, page.text),
@@ -247,7 +250,7 @@ it('environment variables, in backticks or set in a command, are settings', () =
   expect(pages.flatMap(variables).length).toBeGreaterThan(40);
 });
 
-it('the README has 120 lines at most', () => {
+test('the README has 120 lines at most', () => {
   const lines = textOf('README.md').trimEnd().split('\n');
   expect(lines.length).toBeGreaterThan(1);
   expect(lines.length).toBeLessThanOrEqual(120);

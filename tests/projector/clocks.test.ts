@@ -56,7 +56,7 @@ test('a projector whose clock is set back by an hour ends with the reason, and c
   expect(await committed('tag')).toBe(1);
   const { groups } = await environment.admin.describeGroups([environment.config.CONSUMER_GROUP]);
   expect(groups[0]?.members).toEqual([]);
-  // and the next one goes on, with the same clock
+  // and the next projector continues with the same clock
   startProcess(wrongClock({ fromStartMs: -hourMs }));
   await publish(created('tag', 'tag_2'));
   await eventually(async () => (await committed('tag')) === 2);

@@ -17,8 +17,8 @@ import { useOpened } from '../support/use-opened.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;
-/** No run by itself: the tests call `flush`. */
-const never = 3_600_000;
+/** The loop runs no more by itself within a test: the tests call `flush`. */
+const neverMs = 3_600_000;
 
 describe('a run of the commit loop', () => {
   afterEach(() => commitLoop.stop());
@@ -28,7 +28,7 @@ describe('a run of the commit loop', () => {
   let commitLoop: ReturnType<typeof startCommitLoop>;
   let start: (intervalMs: number, onObserved?: () => void) => typeof commitLoop;
   let onApplied: Parameters<AssignedPartitions['onApplied']>[0];
-  const inTheBeginning = () => ({
+  const initialState = () => ({
     /** The store's clock. */
     nowMs: 50_000,
     ends: new Map([['t/0', 0]]),
@@ -44,12 +44,12 @@ describe('a run of the commit loop', () => {
     onSnapshot: (): unknown => undefined,
     onCommit: async (_snapshot: Snapshot[]): Promise<void> => undefined,
   });
-  let given: ReturnType<typeof inTheBeginning>;
+  let given: ReturnType<typeof initialState>;
 
   beforeEach(async () => {
     ({ control } = opened);
     await ensureControlIndexes(control);
-    given = inTheBeginning();
+    given = initialState();
     const log: Pick<LogClient, 'read'> = {
       read: async () => {
         const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
@@ -89,17 +89,25 @@ describe('a run of the commit loop', () => {
       return startCommitLoop({ ...deps, ...observers }, consuming, intervalMs);
     };
     // Waits for the end of the loop's own first run, which must not overlap with the run that a test starts.
-    await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
+    await new Promise<void>((resolve) => (commitLoop = start(neverMs, resolve)));
   });
 
   const at = (partition: number, position: number) => snapshot({ partition, position });
-  /** The projector applies one partition, up to a position. */
-  const stand = (end: number, position = end) => {
+  /** Gives the projector one partition, applied up to a position. */
+  const givenPartition = (end: number, position = end) => {
     given.ends.set('t/0', end);
     given.partitions = [at(0, position)];
   };
   const apply = (events: number) =>
     onApplied({ topic: 't', partition: 0 }, { events, rejected: [], times: [] });
+  /** The snapshots that the loop commits from now on. */
+  const recordCommits = () => {
+    const commits: Snapshot[][] = [];
+    given.onCommit = async (snapshot) => {
+      commits.push(snapshot);
+    };
+    return commits;
+  };
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
     return { position: found?.applied.position, completeToMs: found?.completeTo.getTime() };
@@ -107,7 +115,7 @@ describe('a run of the commit loop', () => {
 
   test('does not count events that were published while the end offsets were read as complete', async () => {
     // given a partition that has reached the end that is read
-    stand(3);
+    givenPartition(3);
     // when another record is published before the response arrives
     given.whileEndsAreRead = () => (given.nowMs += 10_000);
     await commitLoop.flush();
@@ -116,44 +124,44 @@ describe('a run of the commit loop', () => {
   });
 
   test('commits the saved snapshot, and nothing that was applied since', async () => {
-    stand(9, 3);
+    givenPartition(9, 3);
     const commits: [number | undefined, number | undefined][] = [];
     // The projector applies more records after the snapshot.
     given.onSnapshot = () => (given.partitions = [at(0, 7)]);
-    given.onCommit = async (snapshot) =>
-      void commits.push([snapshot[0]?.position, (await recorded()).position]);
+    given.onCommit = async (snapshot) => {
+      commits.push([snapshot[0]?.position, (await recorded()).position]);
+    };
     await commitLoop.flush();
     expect(commits).toEqual([[3, 3]]);
   });
 
   test('commits nothing if saving progress fails', async () => {
-    let commits = 0;
-    given.onCommit = async () => void (commits += 1);
+    const commits = recordCommits();
     // given a database that rejects one of two updates
     await control.collection('progress').createIndex({ 'applied.position': 1 }, { unique: true });
     given.ends.set('t/0', 3).set('t/1', 3);
     given.partitions = [at(0, 3), at(1, 3)];
     await expect(commitLoop.flush()).rejects.toThrow();
-    expect(commits).toBe(0);
+    expect(commits).toEqual([]);
   });
 
   test.each<[string, () => Promise<void>]>([
     ['fails', () => Promise.reject(new Error('the coordinator is away'))],
     ['hangs', () => new Promise<void>(() => undefined)],
-  ])('saves progress, raises the watermark and reports the lag while every commit %s', async (_, fate) => {
-    given.onCommit = fate;
-    stand(3);
+  ])('saves progress, raises the watermark and reports the lag while every commit %s', async (_, commit) => {
+    given.onCommit = commit;
+    givenPartition(3);
     const running = start(5);
-    const isServed = async (completeToMs: number) =>
+    const isWatermark = async (completeToMs: number) =>
       (await watermark(control, generation))?.getTime() === completeToMs;
-    await eventually(() => isServed(50_000 - allowanceMs));
-    // and goes on in later runs
+    await eventually(() => isWatermark(50_000 - allowanceMs));
+    // and does so in later runs
     given.nowMs = 60_000;
-    stand(9, 7);
+    givenPartition(9, 7);
     await eventually(async () => (await recorded()).position === 7);
     await eventually(async () => (await given.metrics.lag.get()).values[0]?.value === 2);
-    stand(9);
-    await eventually(() => isServed(60_000 - allowanceMs));
+    givenPartition(9);
+    await eventually(() => isWatermark(60_000 - allowanceMs));
     await running.stop();
   });
 
@@ -171,9 +179,12 @@ describe('a run of the commit loop', () => {
   });
 
   test('a flush waits for the commit in progress, which could otherwise take back a later one', async () => {
-    const late = Promise.withResolvers<void>();
+    const firstCommit = Promise.withResolvers<void>();
     let commits = 0;
-    given.onCommit = () => ((commits += 1) === 1 ? late.promise : Promise.resolve());
+    given.onCommit = async () => {
+      commits += 1;
+      if (commits === 1) await firstCommit.promise;
+    };
     const running = start(5);
     await eventually(() => commits === 1);
     await running.stop();
@@ -182,24 +193,23 @@ describe('a run of the commit loop', () => {
     // Three flushes of another loop last long enough for the end of a flush that does not wait.
     for (let flush = 0; flush < 3; flush += 1) await commitLoop.flush();
     expect(isFlushed).toBe(false);
-    late.resolve();
+    firstCommit.resolve();
     await flushed;
   });
 
   test('goes on for the other partitions while one has no leader, but does not raise the watermark', async () => {
     given.withoutEnd = ['t/1'];
-    stand(3);
-    let committed: Snapshot[] = [];
-    given.onCommit = async (snapshot) => void (committed = snapshot);
+    givenPartition(3);
+    const commits = recordCommits();
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
-    expect(committed).toEqual(given.partitions);
+    expect(commits).toEqual([given.partitions]);
     expect(await watermark(control, generation)).toEqual(new Date(0));
   });
 
   test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {
     given.unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
-    stand(3);
+    givenPartition(3);
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 0 });
     given.unreachable = [];
@@ -208,7 +218,7 @@ describe('a run of the commit loop', () => {
   });
 
   test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
-    stand(3);
+    givenPartition(3);
     given.ends.set('t/1', 5);
     // This projector has no start offset for the partition yet, so the progress stays as the other projector saved it.
     given.partitions.push(at(1, -1));
@@ -221,31 +231,24 @@ describe('a run of the commit loop', () => {
   });
 
   test('starts at once when a backlog ends', async () => {
-    let commits = 0;
-    const committed = new Promise<void>((resolve) => {
-      given.onCommit = async () => {
-        commits += 1;
-        resolve();
-      };
-    });
+    const commits = recordCommits();
     // given a backlog, and more records to apply
     given.isCaughtUp = false;
     apply(2_000);
-    expect(commits).toBe(0);
+    expect(commits).toEqual([]);
     given.isCaughtUp = true;
     apply(1);
     // then it commits before the next regular run
-    await committed;
+    await eventually(() => commits.length === 1);
   });
 
   test('does not start for every few records', async () => {
-    let commits = 0;
-    given.onCommit = async () => void (commits += 1);
+    const commits = recordCommits();
     for (let record = 0; record < 500; record += 1) apply(1);
     await commitLoop.flush();
     // After the stop, even a run that should not have started has ended.
     await commitLoop.stop();
-    expect(commits).toBe(1);
+    expect(commits).toHaveLength(1);
   });
 
   describe('without new records', () => {

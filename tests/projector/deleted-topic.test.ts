@@ -11,7 +11,7 @@ describe('a topic is deleted while its projector runs', () => {
 
   test('the other topics are applied, without a restart of the consumer', async () => {
     const lines: string[] = [];
-    const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    const logger = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
     const running = await start({ logger });
     await publish(created('tag', 'tag_before'), created('contact', 'con_before'));
     await applied();

@@ -33,7 +33,7 @@ describe('a quota of Kafka below one batch', () => {
   const untilThrottled = () => eventually(async () => ((await saved())?.throttledMs ?? 0) > 0);
   afterEach(() => setQuota(null));
 
-  test('is named with its wait while other records are applied, and the batch comes after it is raised', async () => {
+  test('is named in the status while other records are applied, and the batch comes once the quota ends', async () => {
     await start({ settings });
     await publish(created('tag', 'tag_before'));
     await applied();
@@ -84,16 +84,16 @@ describe('a quota of Kafka below one batch', () => {
     expect(await find('tag', 'tag_large')).not.toBeNull();
   }, 120_000);
 
-  test('is no absence of a record from the log, for who reads it by its offset', async () => {
+  test('fails a read of the record by its offset with the wait, not as if the log had lost the record', async () => {
     await publishLarge();
-    const fetch = async () => {
+    const readRecord = async () => {
       const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));
       await log.connect();
       return log.fetch({ topic: topic('tag'), partition: 0 }, 0).finally(log.disconnect);
     };
     await setQuota(quotaFor(3_600));
-    await expect(fetch()).rejects.toThrow(/a quota of Kafka throttles this client, by \d{6,} ms/);
+    await expect(readRecord()).rejects.toThrow(/a quota of Kafka throttles this client, by \d{6,} ms/);
     await setQuota(null);
-    expect(await fetch()).toMatchObject({ nextOffset: 1 });
+    expect(await readRecord()).toMatchObject({ nextOffset: 1 });
   });
 });

@@ -15,8 +15,7 @@ test('a batch that is too large to be decompressed is one dead letter, and the n
   await publish(created('tag', 'tag_2'));
   await applied();
   expect(await find('tag', 'tag_2')).not.toBeNull();
-  const stored = await deadLetters();
-  expect(stored).toMatchObject([
+  expect(await deadLetters()).toMatchObject([
     {
       reason: 'undecodable',
       detail: 'the batch of the record cannot be decompressed or decoded',
@@ -26,6 +25,7 @@ test('a batch that is too large to be decompressed is one dead letter, and the n
       undecodable: expect.stringMatching(/^the records of offsets 0 to 0 cannot be decoded: /) as string,
     },
   ]);
+  // and a redrive refuses it
   const deps = { ...environment, now: async () => new Date(), readRecords: null };
   const options = { dryRun: true, onProgress: () => undefined };
   const { refusals } = await redriveSelected(deps, { filter: {}, limit: 10 }, options);

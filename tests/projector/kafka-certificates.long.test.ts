@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createAuthority } from '../../infra/certificate.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { type SecureKafka, startSecureKafka } from '../support/secure-kafka.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -11,8 +12,8 @@ let folder = '';
 let broker: SecureKafka;
 const file = (name: string) => join(folder, name);
 
-/** Gives the broker a certificate of a new authority, from its next start on. Returns the authority. */
-async function renew(): Promise<string> {
+/** Gives the broker a certificate of a new authority, from its next start on. Returns the authority's certificate. */
+async function renewAuthority(): Promise<string> {
   const authority = await createAuthority();
   const { cert, key } = await authority.issue();
   writeFileSync(file('broker.pem'), `${key}\n${cert}\n`);
@@ -21,7 +22,7 @@ async function renew(): Promise<string> {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kafka-certificates-'));
-  writeFileSync(file('ca.crt'), await renew());
+  writeFileSync(file('ca.crt'), await renewAuthority());
   broker = await startSecureKafka(folder, file('broker.pem'), 'SSL');
 });
 afterAll(async () => {
@@ -40,14 +41,14 @@ describe('the broker gets a certificate of another authority', () => {
     eventually(async () => pattern.test(await status()) || (await status()), undefined, { pollMs: 1_000 });
 
   test('a projector whose file of authorities was renewed before goes on by itself', async () => {
-    const first = await renew();
+    const first = await renewAuthority();
     writeFileSync(file('ca.crt'), first);
     await broker.restart();
     const service = projector.startProcess({ ...secure(), KAFKA_TLS_CA_FILE: file('ca.crt') });
     await projector.publish(created('tag', 'tag_1'));
     await projector.applied();
     // Both authorities, as Strimzi and cert-manager write them.
-    writeFileSync(file('ca.crt'), `${first}\n${await renew()}`);
+    writeFileSync(file('ca.crt'), `${first}\n${await renewAuthority()}`);
     await broker.restart();
     await projector.publish(created('tag', 'tag_2'));
     await projector.applied();
@@ -56,24 +57,22 @@ describe('the broker gets a certificate of another authority', () => {
   });
 
   test('a projector with the old authority in its environment says so, then ends; the next one cannot start', async () => {
-    const KAFKA_TLS_CA = await renew();
+    const KAFKA_TLS_CA = await renewAuthority();
     await broker.restart();
     // Runs in its own process, because kafkajs never stops its attempts to connect.
     const running = projector.startProcess({ ...secure(), KAFKA_TLS_CA });
     await projector.publish(created('tag', 'tag_3'));
     await projector.applied();
-    await renew();
+    await renewAuthority();
     await broker.restart();
     await untilStatus(
       /its projectors run, but are cut off from Kafka since \S+: process \d+ on \S+: .*certificate.* Check KAFKA_TLS_CA/,
     );
     // A minute after the first refusal.
     expect(await running.exited).toBe(1);
-    expect(running.log.find(({ level }) => level === 'fatal')).toMatchObject({
-      error: {
-        type: 'Refused',
-        message: expect.stringMatching(/certificate.*\. Check KAFKA_TLS_CA/) as string,
-      },
+    expect(fatalError(running)).toMatchObject({
+      type: 'Refused',
+      message: expect.stringMatching(/certificate.*\. Check KAFKA_TLS_CA/) as string,
     });
     await untilStatus(/its projectors ended at \S+: .*certificate.* Check KAFKA_TLS_CA/);
     const next = projector.startProcess({ ...secure(), KAFKA_TLS_CA });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSigned } from '../../infra/certificate.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { runCli } from '../support/run-cli.ts';
 import {
   guardedUser,
@@ -18,8 +19,9 @@ const folder = () => {
   return made;
 };
 const certificate = join(folder(), 'broker');
-/** Brokers whose second listener takes TLS, and a user without TLS. */
+/** A broker whose second listener takes TLS. */
 let tls: SecureKafka;
+/** A broker whose second listener takes a user, without TLS. */
 let guarded: SecureKafka;
 
 beforeAll(async () => {
@@ -78,9 +80,9 @@ describe('a listener of another protocol than the settings', () => {
       expect(text).not.toContain('If the brokers are down');
     }
     expect(await refused.exited).toBe(1);
-    const fatal = refused.log.find(({ level }) => level === 'fatal');
-    expect(fatal).toMatchObject({
-      error: { type: 'StartRefused', message: expect.stringMatching(reason) as string },
+    expect(fatalError(refused)).toMatchObject({
+      type: 'StartRefused',
+      message: expect.stringMatching(reason) as string,
     });
   });
 });

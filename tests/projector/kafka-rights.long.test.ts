@@ -1,10 +1,10 @@
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
-import type { Service } from '../../infra/service.ts';
 import { type Generation, type GenerationRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { processesOf } from '../../shared/control/processes.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { runCli } from '../support/run-cli.ts';
 import { guardedUser, type SecureKafka, startGuardedKafka } from '../support/secure-kafka.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -39,9 +39,7 @@ const ruleOf = (type: keyof typeof resourceTypes, name: string, right: Right) =>
   permissionType: AclPermissionTypes.ALLOW,
 });
 
-/**
- * The rights of the projector: Read everywhere, which includes Describe, but for the topic of tags and for the group.
- */
+/** Gives the projector Read, which includes Describe, on everything; on tags and on its group the given rights. */
 async function grant(rights: { tags?: Right | null; group?: Right | null }) {
   const { tags = 'READ', group = 'READ' } = rights;
   const { admin, topics, config } = environment;
@@ -62,10 +60,6 @@ const cli = (...args: string[]) =>
   runCli({ ...environment.environment, ...guarded(), GENERATION: '1' }, args);
 
 const failedLines = (text: string) => text.split('\n').filter((line) => line.startsWith('FAILED'));
-
-/** The message of the fatal log line. */
-const fatalMessage = ({ log }: Service) =>
-  (log.find(({ level }) => level === 'fatal')?.error as { message: string } | undefined)?.message;
 
 beforeAll(async () => {
   await grant({});
@@ -111,7 +105,7 @@ describe.each([
     const refused = projector.startProcess(guarded());
     expect(await refused.exited).toBe(1);
     const reason = expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)) as string;
-    expect(fatalMessage(refused)).toEqual(reason);
+    expect(fatalError(refused)?.message).toEqual(reason);
     const stored = await processesOf(environment.control).find().toArray();
     expect(stored).toEqual([expect.objectContaining({ state: 'refused', reason })]);
     await refused.stop();
@@ -131,7 +125,7 @@ test.each([
     await grant(rights);
     await projector.publish(created('tag', 'tag_3'));
     expect(await running.exited).toBe(1);
-    expect(fatalMessage(running)).toMatch(new RegExp(`${name()}\\b.*needs Read and Describe`));
+    expect(fatalError(running)?.message).toMatch(new RegExp(`${name()}\\b.*needs Read and Describe`));
     await running.stop();
   },
 );
@@ -144,7 +138,7 @@ test('a session that is longer than the brokers allow fails the check and refuse
   expect(failedLines(text)).toEqual([expect.stringContaining('KAFKA_SESSION_TIMEOUT_MS')]);
   const refused = projector.startProcess({ ...guarded(), ...tooLong });
   expect(await refused.exited).toBe(1);
-  expect(fatalMessage(refused)).toContain('KAFKA_SESSION_TIMEOUT_MS');
+  expect(fatalError(refused)?.message).toContain('KAFKA_SESSION_TIMEOUT_MS');
   await refused.stop();
 });
 
@@ -152,7 +146,7 @@ test('a topic that the operator may not see is never reported as gone, or as cre
   await grant({ tags: null });
   for (const args of [['status'], ['check'], ['topics', 'create']]) {
     let printed = '';
-    // A status waits for Kafka for three seconds.
+    // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
     await eventually(async () => {
       const { text, errors } = await cli(...args);
       printed = `${text}${errors}`;
@@ -171,7 +165,7 @@ test('without DescribeConfigs on one topic, that one is named, and the settings 
   await admin.createAcls({ acl: others.map((topic) => ruleOf('topic', topic, 'DESCRIBE_CONFIGS')) });
   await projector.alterTopic('contact', { 'cleanup.policy': 'delete' });
   let text = '';
-  // A status waits for Kafka for three seconds.
+  // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
   await eventually(async () => {
     ({ text } = await cli('status'));
     return !text.includes('no answer for') || text;

@@ -16,8 +16,8 @@ let issuer: HttpServer;
 let folder = '';
 let settings: Record<string, string> = {};
 const requests: { authorization: string | undefined; body: string }[] = [];
-/** The lifetime of the next token, and the lifetime that the issuer announces. */
-let issued = () => ({ lifetimeSeconds: 300, saidSeconds: 300 });
+/** The lifetime of the next token, and the lifetime that the issuer announces for it. */
+let issued = () => ({ lifetimeSeconds: 300, announcedSeconds: 300 });
 const file = (name: string) => join(folder, name);
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -43,8 +43,12 @@ beforeAll(async () => {
       requests.push({ authorization, body });
       const isKnown = authorization === `Basic ${Buffer.from('reader:p%40ss').toString('base64')}`;
       response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
-      const { lifetimeSeconds, saidSeconds } = issued();
-      const access = { access_token: token(lifetimeSeconds), expires_in: saidSeconds, token_type: 'Bearer' };
+      const { lifetimeSeconds, announcedSeconds } = issued();
+      const access = {
+        access_token: token(lifetimeSeconds),
+        expires_in: announcedSeconds,
+        token_type: 'Bearer',
+      };
       response.end(JSON.stringify(access));
     });
   });
@@ -89,14 +93,14 @@ const createTopics = async (changes: Record<string, string>) => {
   return { code, stdout: cli.stdout(), stderr: cli.stderr().replace(/^waiting for Kafka at .*\n/, '') };
 };
 
-it('a client with its certificate and a token is admitted; all its connections share the token', async () => {
+test('a client with its certificate and a token is admitted; all its connections share the token', async () => {
   const { code, stdout, stderr } = await createTopics({});
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain('support.tickets: created, 1 partition\n');
   expect(requests.map(({ body }) => body)).toEqual(['grant_type=client_credentials&scope=kafka+topics']);
 });
 
-it.each([
+test.each([
   ['its certificate', { KAFKA_TLS_CERT_FILE: '', KAFKA_TLS_KEY_FILE: '' }, /certificate|handshake/i],
   [
     'the right secret',
@@ -116,10 +120,10 @@ describe('a projector goes on for many times the life of its access tokens', () 
     servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),
   });
 
-  it.each([
-    ['of 12 s', { lifetimeSeconds: 12, saidSeconds: 12 }],
-    ['near their end, as a cache hands them out', { lifetimeSeconds: 3, saidSeconds: 3 }],
-    ['that end sooner than their issuer says', { lifetimeSeconds: 5, saidSeconds: 300 }],
+  test.each([
+    ['of 12 s', { lifetimeSeconds: 12, announcedSeconds: 12 }],
+    ['near their end, as a cache hands them out', { lifetimeSeconds: 3, announcedSeconds: 3 }],
+    ['that end sooner than their issuer says', { lifetimeSeconds: 5, announcedSeconds: 300 }],
   ])('%s', async (_, lifetime) => {
     issued = () => lifetime;
     const { MONGODB_URL: _unused, ...security } = settings;

@@ -28,7 +28,9 @@ describe('a log that a broker has compacted', () => {
     await untilLed(admin, [topic]);
     const publish = (to: Pick<Producer, 'send'>, value: string, timestampMs = Date.now()) =>
       to.send({ topic, messages: [{ key: value, value, timestamp: String(timestampMs) }] });
-    const [first, second, third] = [await begin('first'), await begin('second'), await begin('third')];
+    const first = await begin('first');
+    const second = await begin('second');
+    const third = await begin('third');
     // given a segment with the last batch of a producer, and the first records of transactions that will be aborted
     await publish(await connectProducer({ idempotent: true }), 'again', hourAgo);
     await publish(first, 'aborted 1', hourAgo + 1);

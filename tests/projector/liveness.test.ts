@@ -12,7 +12,8 @@ describe('/livez, on Kafka and the store', () => {
 
   const nowMs = () => performance.now() + aheadMs;
   const message = encode(created('tag', 'tag_1'), 'structured');
-  const long = async () => {
+  /** Moves the projector's clock so far that a partition with records counts as stuck. */
+  const letStuckTimePass = async () => {
     await observed(environment.control);
     aheadMs += stuckMs;
     await observed(environment.control);
@@ -26,10 +27,10 @@ describe('/livez, on Kafka and the store', () => {
     await eventually(
       async () => (await projector.metrics.lag.get()).values.length === environment.topics.length,
     );
-    await long();
+    await letStuckTimePass();
     expect(projector.live()).toBeNull();
     await send('tag', message);
-    await long();
+    await letStuckTimePass();
     expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
     // and succeeds again once it continues
     released.resolve();

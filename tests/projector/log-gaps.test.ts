@@ -28,16 +28,16 @@ describe('a gap in the log', () => {
     await projector.stop();
   };
   /** Sets the time of the last saved progress. Once it is old, ended projectors count as ended. */
-  const savedAt = (ms: number) =>
+  const setSavedAt = (ms: number) =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(ms) } });
-  const letTimePass = () => savedAt(Date.now() - 60_000);
+  const letTimePass = () => setSavedAt(Date.now() - 60_000);
   const applyAndStop = async (...events: Parameters<typeof publish>) => {
     await publish(...events);
     const projector = await start();
     await applied();
     await projector.stop();
   };
-  /** The log has lost its last records, as the recorded position shows. */
+  /** Moves the recorded position beyond the log's end, as if the log had lost its last records. */
   const loseRecords = (count: number) =>
     progressOf(environment.control).updateOne(
       { topic: topic('tag') },
@@ -61,8 +61,8 @@ describe('a gap in the log', () => {
     expect((await cli('rebuild', 'start')).text).toContain('the build will lack records that the read model');
   });
 
-  /** The log has lost applied records from offset 5 on, a projector has found it, and other records are there now. */
-  const givenLost = async () => {
+  /** A projector has found that the log lost applied records from offset 5 on. The log has other records there now. */
+  const givenGap = async () => {
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
     await findGap();
@@ -71,10 +71,10 @@ describe('a gap in the log', () => {
   const accept = (...options: string[]) => cli('accept', 'gap', '1', '--why', 'they were tests', ...options);
 
   test('is not accepted while a projector may still run, and a dry run changes nothing', async () => {
-    await givenLost();
+    await givenGap();
     const found = await gaps();
     // A projector that has just saved progress may still run. A time in the future holds on a busy machine, too.
-    await savedAt(Date.now() + 3_600_000);
+    await setSavedAt(Date.now() + 3_600_000);
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
     await letTimePass();
     const dry = await accept('--dry-run');
@@ -86,7 +86,7 @@ describe('a gap in the log', () => {
   });
 
   test('ends when an operator accepts it, whose name and reason are kept', async () => {
-    await givenLost();
+    await givenGap();
     await letTimePass();
     expect(await accept()).toMatchObject({
       code: 0,
@@ -103,12 +103,12 @@ describe('a gap in the log', () => {
   });
 
   test('ends, once accepted, also for a skip, a tombstone and a dead letter at offsets that others have now', async () => {
-    await givenLost();
+    await givenGap();
     const place = { topic: topic('tag'), partition: 0, offset: 6 };
     const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
     await storeSkip(environment.control, place, skip);
-    const held = await storeDeadLetter(environment, created('tag', 'tag_1'), { offset: 4 });
-    const letter = await storeDeadLetter(environment, created('tag', 'tag_7'), { offset: 7 });
+    const beforeGap = await storeDeadLetter(environment, created('tag', 'tag_1'), { offset: 4 });
+    const inGap = await storeDeadLetter(environment, created('tag', 'tag_7'), { offset: 7 });
     const tombstonePosition = { partition: 0, offset: 9, timestampMs: Date.now() };
     const deleted = { orgId: null, version: 0, revision: 1, position: null, deletedAt: new Date() };
     await collectionOf<StoredDocument>(environment.database, 'tag').insertOne({
@@ -122,8 +122,8 @@ describe('a gap in the log', () => {
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
     expect(await readSkip(environment.control, place)).toBeNull();
-    const letters = await readLedgerRecords(environment.control, [held, letter]);
-    expect([held, letter].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
+    const letters = await readLedgerRecords(environment.control, [beforeGap, inGap]);
+    expect([beforeGap, inGap].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
   });
 
   test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
@@ -178,7 +178,8 @@ describe('a topic that was created again with fewer partitions', () => {
   /** Makes the saved progress old enough that ended projectors count as ended. */
   const letTimePass = () =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
-  const given = async (count: number) => {
+  /** A topic with applied records that was created again with one partition, and has `count` other records. */
+  const givenRecreatedTopic = async (count: number) => {
     await publish(...tags(0, 12));
     const projector = await start();
     await applied();
@@ -191,7 +192,7 @@ describe('a topic that was created again with fewer partitions', () => {
     ['shorter', 2],
     ['longer', 30],
   ])('is read from its beginning once the gap is accepted, if its log is %s', async (_, count) => {
-    await given(count);
+    await givenRecreatedTopic(count);
     const projector = await start();
     await eventually(() => projector.fatal.length > 0);
     await projector.stop();
@@ -218,8 +219,8 @@ describe('a topic that was created again with fewer partitions', () => {
     for (const one of tags(100, count)) expect(await find('tag', one.id)).not.toBeNull();
     expect(await readSkip(environment.control, place)).toBeNull();
     expect((await progress()).map(({ partition }) => partition)).toEqual([0]);
-    const stood = await watermark();
-    await eventually(async () => (await watermark()) > stood);
+    const watermarkBefore = await watermark();
+    await eventually(async () => (await watermark()) > watermarkBefore);
   });
 
   test('shows an entity that was deleted in the former topic, and that the new log creates', async () => {
@@ -250,7 +251,7 @@ describe('a topic that was created again with fewer partitions', () => {
   });
 
   test('is named by the status, with its way out, if only progress of the lost partitions is left', async () => {
-    await given(2);
+    await givenRecreatedTopic(2);
     // given positions up to the new log's end, of brokers that give topics no id
     await progressOf(environment.control).updateMany(
       { topic: topic('tag') },

@@ -18,7 +18,8 @@ describe('after the loss of records is accepted', () => {
     each: true,
     projectors: 0,
   });
-  const run = async () => {
+  /** Applies every record of the log. */
+  const applyAll = async () => {
     const projector = await start();
     await applied();
     await projector.stop();
@@ -26,11 +27,11 @@ describe('after the loss of records is accepted', () => {
   const documents = (kind: Kind) => collectionOf<StoredDocument>(environment.database, kind);
   const tombstoneOf = (event: Event): Event => ({ ...event, op: 'tombstone' });
   /** The position of a record that the log has lost. */
-  const lost = (offset: number) => ({ partition: 0, offset, timestampMs: Date.now() });
+  const lostPosition = (offset: number) => ({ partition: 0, offset, timestampMs: Date.now() });
 
   /**
-   * The log of a kind has lost records from its end on: the applied ones up to `appliedTo`, and others that a worker
-   * had begun to apply. A projector finds the loss, and an operator accepts it.
+   * Lets the log of a kind lose records from its end on: the applied records up to `appliedTo`, and others that a
+   * worker had begun to apply. A projector finds the loss, and an operator accepts it.
    */
   const acceptLoss = async (kind: Kind, appliedTo: number) => {
     const place = { topic: topic(kind), partition: 0 };
@@ -47,7 +48,7 @@ describe('after the loss of records is accepted', () => {
     documents(kind).updateOne(
       { _id },
       {
-        $set: { deletedAt: new Date(), tombstonePosition: lost(offset) },
+        $set: { deletedAt: new Date(), tombstonePosition: lostPosition(offset) },
         $unset: { state: '', joined: '', refs: '' },
       },
     );
@@ -56,7 +57,7 @@ describe('after the loss of records is accepted', () => {
   const requester = async () => (await find('ticket', 'ti_1'))?.joined as { requester?: unknown } | undefined;
   const givenTicket = async () => {
     await publish(contact('Ada', 1), created('ticket', 'ti_1', { requesterId: 'con_1' }));
-    await run();
+    await applyAll();
     expect(await requester()).toMatchObject({ requester: { name: 'Ada' } });
   };
 
@@ -65,11 +66,11 @@ describe('after the loss of records is accepted', () => {
     // given a version that a worker has stored, but that no dependent shows
     await documents('contact').updateOne(
       { _id: 'con_1' },
-      { $set: { version: 2, 'state.name': 'Countess', position: lost(5) } },
+      { $set: { version: 2, 'state.name': 'Countess', position: lostPosition(5) } },
     );
     await acceptLoss('contact', 3);
     await publish(contact('Countess', 2));
-    await run();
+    await applyAll();
     expect(await requester()).toMatchObject({ requester: { name: 'Countess' } });
   });
 
@@ -78,44 +79,45 @@ describe('after the loss of records is accepted', () => {
     await deleteByLostTombstone('contact', 'con_1', 5);
     await acceptLoss('contact', 3);
     await publish(tombstoneOf(contact('Ada', 1)));
-    await run();
+    await applyAll();
     expect(await requester()).toMatchObject({ requester: null });
   });
 
   test('a rejected record of a version that a lost tombstone had deleted stays a dead letter', async () => {
     const tag = created('tag', 'tag_1', {}, 5);
     await publish(tag);
-    await run();
+    await applyAll();
     await deleteByLostTombstone('tag', 'tag_1', 2);
     await acceptLoss('tag', 3);
     await publish({ ...tag, data: { ...tag.data, name: null } });
-    await run();
+    await applyAll();
     expect(await deadLetters()).toMatchObject([{ offset: 1 }]);
   });
 
-  const givenLetter = async () => {
+  /** The dead letter of a record that the log has lost. */
+  const givenLostDeadLetter = async () => {
     const letter = created('tag', 'tag_1');
     await publish(created('tag', 'tag_2'));
-    await run();
+    await applyAll();
     const id = await storeDeadLetter(environment, letter, { offset: 5 });
     await acceptLoss('tag', 7);
     return { letter, id };
   };
 
   test('a tombstone erases the dead letter of a lost record, whose offset is higher', async () => {
-    const { letter, id } = await givenLetter();
+    const { letter, id } = await givenLostDeadLetter();
     await publish(tombstoneOf(letter));
-    await run();
+    await applyAll();
     expect(await deadLetters()).toEqual([]);
     expect((await readLedgerRecords(environment.control, [id])).get(id)?.purged).not.toBeNull();
   });
 
   test('a tombstone deletes an entity that the dead letter of a lost record has restored', async () => {
-    const { letter } = await givenLetter();
+    const { letter } = await givenLostDeadLetter();
     expect(await cli('dead-letters', 'redrive', '--all')).toMatchObject({ code: 0 });
     expect(await find('tag', 'tag_1')).toHaveProperty('state');
     await publish(tombstoneOf(letter));
-    await run();
+    await applyAll();
     expect(await find('tag', 'tag_1')).not.toHaveProperty('state');
   });
 });

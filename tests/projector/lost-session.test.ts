@@ -16,14 +16,14 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
   const services: Service[] = [];
   const proxied = useOpened(async () => {
     const proxy = createAnsweringProxy(environment.config.MONGODB_URL);
-    // A command gives up if its first connection takes longer.
+    // Otherwise a command would fail if its first connection takes longer than the default on a slow machine.
     const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const settings = { ...environment.environment, MONGODB_URL };
     const close = async () => {
       await Promise.all(services.map((service) => service.stop('SIGKILL')));
       await proxy.close();
     };
-    /** Takes the rights of every present connection away for good. */
+    /** Takes the rights of every present connection away. New connections have them. */
     const loseSessions = () => {
       const { connections } = proxy.state;
       proxy.state.answer = ({ name, connection }) =>

@@ -43,7 +43,7 @@ const compress = {
   },
 };
 
-/** Gives kafkajs another codec while `send` runs. */
+/** Replaces a codec of kafkajs while `send` runs. */
 async function withCodec(name: keyof typeof compress, send: (type: CompressionTypes) => Promise<void>) {
   const { CompressionCodecs, CompressionTypes } = kafkajs;
   const type = CompressionTypes[name];
@@ -83,15 +83,21 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
   });
 
   const zeros = (megabytes: number) => Buffer.alloc(megabytes * megabyte);
-  const almostAll = batchBytesMax / megabyte - 1;
+  /** Just within the limit of a decompressed batch. */
+  const megabytesWithinLimit = batchBytesMax / megabyte - 1;
   test.each<{ name: string; codec: keyof typeof compress; value: Buffer; reason: string }>([
     { name: '254 MB of zeros in lz4', codec: 'LZ4', value: zeros(254), reason: 'undecodable' },
-    { name: '63 MB of zeros in lz4', codec: 'LZ4', value: zeros(almostAll), reason: 'too_large' },
-    { name: '63 MB of zeros in gzip', codec: 'GZIP', value: zeros(almostAll), reason: 'too_large' },
+    { name: '63 MB of zeros in lz4', codec: 'LZ4', value: zeros(megabytesWithinLimit), reason: 'too_large' },
+    {
+      name: '63 MB of zeros in gzip',
+      codec: 'GZIP',
+      value: zeros(megabytesWithinLimit),
+      reason: 'too_large',
+    },
     {
       name: '63 MB of zeros in zstd with a window as large',
       codec: 'ZSTD',
-      value: zeros(almostAll),
+      value: zeros(megabytesWithinLimit),
       reason: 'too_large',
     },
     { name: '254 MB of zeros in zstd', codec: 'ZSTD', value: zeros(254), reason: 'undecodable' },

@@ -46,7 +46,7 @@ describe('while a transaction is open', () => {
   };
   const progress = () => progressOf(environment.control).findOne({ topic: topic('ticket') });
 
-  test('Data-As-Of stands before the records that it hides, and an export from there misses none', async () => {
+  test('Data-As-Of stays before the records that it hides, and an export from there misses none', async () => {
     await publish(key, created('ticket', 'ti_1'));
     const projector = await start({ settings });
     await applied();

@@ -14,7 +14,7 @@ const { environment, start, publish, applied } = useProjector({ projectors: 0 })
 const sockets = new Set<Socket>();
 let proxy: Server;
 
-/** A MongoDB over TLS: it decrypts, and passes everything on. */
+/** A proxy that decrypts TLS in front of MongoDB. */
 beforeAll(async () => {
   const { cert, key } = await selfSigned();
   writeFileSync(join(folder.path, 'authority.pem'), cert);

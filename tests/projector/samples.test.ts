@@ -7,7 +7,7 @@ import { useOpened } from '../support/use-opened.ts';
 const opened = useOpened(openDatabases);
 const logger = pino({ level: 'silent' });
 
-test('two projectors save one sample in each interval, and one of an hour before goes', async () => {
+test('two projectors save one sample in each interval, and delete the samples that are an hour old', async () => {
   const { control } = opened;
   const apply = (position: number) =>
     progressOf(control).updateOne(

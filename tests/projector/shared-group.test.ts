@@ -1,8 +1,8 @@
 import type { Consumer } from 'kafkajs';
-import type { Service } from '../../infra/service.ts';
 import { progressOf, watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createShareGroup } from '../support/share-group.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -11,11 +11,8 @@ import { useProjector } from '../support/use-projector.ts';
 
 const partitions = 2;
 
-/** The message of the error with which a projector ended. */
-const lastWords = ({ log }: Service) =>
-  String((log.find(({ level }) => level === 'fatal')?.error as { message?: string } | undefined)?.message);
-
 describe('a consumer group that two deployments share', () => {
+  /** The consumers that the hook stops, the latest first. */
   const opened: { stop: () => Promise<unknown> }[] = [];
   afterEach(async () => {
     for (const one of opened.splice(0).toReversed()) await one.stop();
@@ -25,7 +22,7 @@ describe('a consumer group that two deployments share', () => {
 
   const groupId = () => first.environment.config.CONSUMER_GROUP;
   const shared = () => ({ CONSUMER_GROUP: groupId() });
-  const all = () => first.environment.topics.length * partitions;
+  const allPartitions = () => first.environment.topics.length * partitions;
 
   /** Runs the consumer of a deployment in the group, without the checks of a start. */
   const consume = async (environment: TestEnvironment, topics = environment.topics) => {
@@ -58,7 +55,7 @@ describe('a consumer group that two deployments share', () => {
     const late = second.startProcess({ ...shared(), ...changes() });
     expect(await late.exited).toBe(1);
     const { name } = first.environment;
-    expect(lastWords(late)).toMatch(
+    expect(fatalError(late)?.message).toMatch(
       new RegExp(
         `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client ${name} on ` +
           `[\\d.:]+ \\(follows generation 1 of the database ${name}\\), member ${name}-[-\\w]+\\. ` +
@@ -71,7 +68,7 @@ describe('a consumer group that two deployments share', () => {
 
   test('assigns nothing to a deployment that joins while another leads it, which misses nothing', async () => {
     const leader = await consume(first.environment);
-    await eventually(() => leader.assigned() === all());
+    await eventually(() => leader.assigned() === allPartitions());
     const foreign = await consume(second.environment, first.environment.topics);
     await eventually(() => foreign.fatal.length > 0);
     expect(foreign.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
@@ -81,7 +78,7 @@ describe('a consumer group that two deployments share', () => {
       fatal: leader.fatal,
       assigned: leader.assigned(),
       assignedToSecond: foreign.assigned(),
-    }).toEqual({ fatal: [], assigned: all(), assignedToSecond: 0 });
+    }).toEqual({ fatal: [], assigned: allPartitions(), assignedToSecond: 0 });
   });
 
   test('goes to one of two deployments that start at the same time', async () => {
@@ -90,7 +87,7 @@ describe('a consumer group that two deployments share', () => {
     const [lost, ...others] = both.filter(({ fatal }) => fatal.length > 0);
     expect(others).toEqual([]);
     const won = both.find((one) => one !== lost);
-    await eventually(() => won?.assigned() === all());
+    await eventually(() => won?.assigned() === allPartitions());
     expect({ fatal: won?.fatal, assignedToLost: lost?.assigned() }).toEqual({ fatal: [], assignedToLost: 0 });
   });
 
@@ -123,7 +120,7 @@ describe('a consumer group that two deployments share', () => {
     opened.splice(opened.indexOf(projector), 1);
     const refused = first.startProcess();
     expect(await refused.exited).toBe(1);
-    expect(lastWords(refused)).toContain('set CONSUMER_GROUP to a group of its own');
+    expect(fatalError(refused)?.message).toContain('set CONSUMER_GROUP to a group of its own');
     await foreign.stop();
     await first.startProcess().logged('joined the group');
   });
@@ -136,11 +133,13 @@ describe('a consumer group that two deployments share', () => {
         leading === 'earlier'
           ? [await joinEarlier(topics), await consume(first.environment)]
           : [await consume(first.environment), await joinEarlier(topics)];
-      await eventually(() => leader.assigned() === all() / 2 && follower.assigned() === all() / 2);
+      await eventually(
+        () => leader.assigned() === allPartitions() / 2 && follower.assigned() === allPartitions() / 2,
+      );
       // when the projectors of the earlier release end
       const [earlier, present] = leading === 'earlier' ? [leader, follower] : [follower, leader];
       await earlier.stop();
-      await eventually(() => present.assigned() === all());
+      await eventually(() => present.assigned() === allPartitions());
       await publishTags(10);
       if ('seen' in present) {
         await eventually(() => present.seen(first.topic('tag')).length === 10);
@@ -160,10 +159,10 @@ describe('a group id that a share group has, which keeps it when its last consum
     const wayOut = /is a group of another type, such as a share group.* Set CONSUMER_GROUP to another id, or/;
     const refused = startProcess();
     expect(await refused.exited).toBe(1);
-    expect(lastWords(refused)).toContain(words);
-    expect(lastWords(refused)).toMatch(wayOut);
+    expect(fatalError(refused)?.message).toContain(words);
+    expect(fatalError(refused)?.message).toMatch(wayOut);
     // The log repeats no text of the cause.
-    expect(lastWords(refused).split(words)).toHaveLength(2);
+    expect(fatalError(refused)?.message.split(words)).toHaveLength(2);
     const { code, text } = await cli('check', 'projector');
     expect(code).toBe(1);
     expect(text).toContain(`FAILED    group       ${words}`);
@@ -198,7 +197,7 @@ describe('a generation that has followed topics', () => {
       const words =
         `it has applied records of ${environment.config.TOPIC_PREFIX}*, such as those of ${topic('tag')}/0, but ` +
         `TOPIC_PREFIX names ${TOPIC_PREFIX}*. Set the TOPIC_PREFIX that it has followed, or build another generation`;
-      expect(lastWords(refused)).toContain(`generation 1: ${words}`);
+      expect(fatalError(refused)?.message).toContain(`generation 1: ${words}`);
       const recorded = await progressOf(environment.control).distinct('topic');
       expect(recorded.toSorted()).toEqual(environment.topics.toSorted());
       await eventually(async () => {

@@ -4,9 +4,10 @@ import { createSilentProxy, type Silence } from '../support/silent-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** A request limit that a test waits for, and a limit that no test reaches, in milliseconds. */
+/** A request limit that a test waits for. */
 const limitMs = 10_000;
-const endlessMs = 600_000;
+/** A request limit that no test reaches. */
+const unreachedLimitMs = 600_000;
 
 const silences: Silence[] = ['forget', 'drop'];
 
@@ -39,7 +40,7 @@ describe('connections to the broker fall silent', () => {
   test.each(silences)(
     '(%s): a projector that is stopped meanwhile commits the positions',
     async (how) => {
-      const projector = await startThroughProxy(endlessMs);
+      const projector = await startThroughProxy(unreachedLimitMs);
       opened.silence(how);
       await projector.stop();
       expect(await committed('tag')).toBe(1);
@@ -47,17 +48,17 @@ describe('connections to the broker fall silent', () => {
     60_000,
   );
 
-  test('also the later ones: a projector that is stopped meanwhile ends', async () => {
-    const projector = await startThroughProxy(endlessMs);
+  test('and so do the later ones: a projector that is stopped meanwhile ends', async () => {
+    const projector = await startThroughProxy(unreachedLimitMs);
     opened.silence('forget', { isForNew: true });
     const stopMs = performance.now();
     await projector.stop();
-    // The grace period that `main` gives a projector without chunks in progress.
+    // `main` gives a projector without chunks in progress this long to stop.
     expect(performance.now() - stopMs).toBeLessThan(10_000);
   }, 60_000);
 });
 
-/** The projector is a process: its broker sends it to a proxy. */
+/** The broker advertises the proxy, so the process needs no changed client. */
 describe('the process of a projector that gets SIGTERM while its connections are silent', () => {
   const kafka = useOpened(startKafkaBehindProxy);
   const { publish, applied, startProcess, committed } = useProjector({

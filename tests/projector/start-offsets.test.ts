@@ -27,7 +27,7 @@ describe('the offset at which a partition starts', () => {
   beforeEach(async () => {
     log = createLogClient(createKafka(environment.config, logger));
     await log.connect();
-    // As a projector at its start: a new broker still loads the group's coordinator.
+    // A projector also waits at its start: a new broker is still loading the group's coordinator.
     const { admin, config, topics } = environment;
     const groupId = config.CONSUMER_GROUP;
     await waitUntil(
@@ -53,7 +53,7 @@ describe('the offset at which a partition starts', () => {
       processId: 'p',
     }).save([snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })], new Map(), new Date());
   };
-  const unstarted = (kind: Kind = 'tag') =>
+  const unstartedPartition = (kind: Kind = 'tag') =>
     createPartition({ topic: topic(kind), apply: () => new Promise(() => undefined) });
   const deps = () => {
     const { admin, control, config } = environment;
@@ -61,7 +61,7 @@ describe('the offset at which a partition starts', () => {
     return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1, beginningOf };
   };
   const find = async () => {
-    const [found] = await findStartOffsets(deps(), [unstarted()]);
+    const [found] = await findStartOffsets(deps(), [unstartedPartition()]);
     return found && { offset: found.offset, committed: found.committed, end: found.end };
   };
 
@@ -117,7 +117,7 @@ describe('the offset at which a partition starts', () => {
 
   test('is a gap if the topic was created again after its records were applied', async () => {
     await publish(2);
-    const [found] = await findStartOffsets(deps(), [unstarted()]);
+    const [found] = await findStartOffsets(deps(), [unstartedPartition()]);
     await record(2, { topicId: found?.topicId ?? null });
     expect(await find()).toMatchObject({ offset: 2 });
     await recreateTopic('tag');
@@ -150,9 +150,11 @@ describe('the offset at which a partition starts', () => {
     await deleteRecords('tag', 2);
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
     const accepted = { ...deps(), beginningOf: () => 2 };
-    expect(await findStartOffsets(accepted, [unstarted()])).toMatchObject([{ offset: 2 }]);
+    expect(await findStartOffsets(accepted, [unstartedPartition()])).toMatchObject([{ offset: 2 }]);
     await deleteRecords('tag', 3);
-    await expect(findStartOffsets(accepted, [unstarted()])).rejects.toThrow('from offset 2 to 2 are gone');
+    await expect(findStartOffsets(accepted, [unstartedPartition()])).rejects.toThrow(
+      'from offset 2 to 2 are gone',
+    );
   });
 
   test('is the start of a topic that was created again before any of its records was applied', async () => {
@@ -171,13 +173,17 @@ describe('the offset at which a partition starts', () => {
       const ends = new Map(state.ends).set(key, { low: 0, end: 1, stable: 1 });
       return (reads += 1) === 1 ? { ...state, ends } : state;
     };
-    const partition = unstarted();
+    const partition = unstartedPartition();
     const fatal = await resume([partition], { log: { ...log, read } });
     expect({ position: partition.position, reads, fatal }).toEqual({ position: 3, reads: 2, fatal: [] });
   });
 
   test('is found for the other partitions, too, if kafkajs refuses one of them because it restarts', async () => {
-    const partitions = [unstarted('tag'), unstarted('contact'), unstarted('topic')];
+    const partitions = [
+      unstartedPartition('tag'),
+      unstartedPartition('contact'),
+      unstartedPartition('topic'),
+    ];
     let seeks = 0;
     const seek = () => {
       if ((seeks += 1) === 2) throw new Error('Consumer group was not initialized');
@@ -186,7 +192,7 @@ describe('the offset at which a partition starts', () => {
     expect(partitions.map(({ position }) => position)).toEqual([0, 0, 0]);
   });
 
-  test('is asked for in silence while nothing has changed: one line names the partitions without a leader', async () => {
+  test('is asked for again without further log lines: one line names the partitions without a leader', async () => {
     const lines: string[] = [];
     const keys = [`${topic('tag')}/0`, `${topic('contact')}/0`];
     let reads = 0;
@@ -197,8 +203,8 @@ describe('the offset at which a partition starts', () => {
       const led = keys.slice(0, [0, 0, 0, 1, 1][reads - 1] ?? 2);
       return { ...state, ends: new Map([...state.ends].filter(([key]) => led.includes(key))) };
     };
-    const write = (line: string) => void lines.push((JSON.parse(line) as { error: string }).error);
-    await resume([unstarted('tag'), unstarted('contact')], {
+    const write = (line: string) => lines.push((JSON.parse(line) as { error: string }).error);
+    await resume([unstartedPartition('tag'), unstartedPartition('contact')], {
       log: { ...log, read },
       to: pino({ level: 'warn', serializers: { error: errorMessage } }, { write }),
     });
@@ -216,7 +222,7 @@ describe('the offset at which a partition starts', () => {
     }: { log?: LogClient; seek?: () => void; to?: Logger },
   ): Promise<Error[]> {
     const fatal: Error[] = [];
-    const onFatal = (error: Error) => void fatal.push(error);
+    const onFatal = (error: Error) => fatal.push(error);
     const assignment = { positions: anyOrder().positions, updateFetching: () => undefined };
     await resumePartitions(
       { ...deps(), log: read, logger: to, onFatal, onForeignCommit: () => undefined },

@@ -1,5 +1,6 @@
 import { type Service } from '../../infra/service.ts';
 import { resources } from '../../shared/documents/resources.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const closedPort = 1;
@@ -7,10 +8,10 @@ const closedPort = 1;
 describe('a projector at its start', () => {
   const { environment, startProcess: start } = useProjector({ projectors: 0 });
 
-  /** The message of its fatal log line if that is a `StartRefused`, otherwise the type of the error. */
-  const refusal = ({ log }: Service) => {
-    const { type, message } = log.find(({ level }) => level === 'fatal')?.error as Record<string, string>;
-    return type === 'StartRefused' ? message : type;
+  /** The reason why its start was refused. Any other end shows the type of its error. */
+  const refusal = (service: Service) => {
+    const error = fatalError(service);
+    return error?.type === 'StartRefused' ? error.message : error?.type;
   };
 
   test('exits if an existing index conflicts with a declared one, and says which one and what to do', async () => {

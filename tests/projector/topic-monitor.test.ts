@@ -39,9 +39,10 @@ describe('a topic that loses records which were applied', () => {
     const losing = values.filter(({ value }) => value === 1);
     return losing.map(({ labels }) => `${String(labels.topic)} ${String(labels.reason)}`).toSorted();
   };
-  const found = async (...names: string[]) => {
+  /** The findings of the status with these names. */
+  const findingsNamed = async (...names: string[]) => {
     let findings: { name: string; text: string; fix: string | null; accept: string | null }[] = [];
-    // A status waits for Kafka for three seconds.
+    // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
     await eventually(async () => {
       ({ findings } = JSON.parse((await cli('status', '--json')).text) as { findings: typeof findings });
       return !findings.some(({ name }) => name === 'kafka') || findings;
@@ -52,20 +53,20 @@ describe('a topic that loses records which were applied', () => {
   test('is in the status and in the metric until it is corrected', async () => {
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await applied();
-    expect(await found('topics', 'log-beginnings')).toEqual([]);
+    expect(await findingsNamed('topics', 'log-beginnings')).toEqual([]);
     expect(await losses()).toEqual([]);
     const kept = { 'delete.retention.ms': '604800000' };
     const unsafe = { 'retention.ms': '86400000', 'unclean.leader.election.enable': 'true' };
     await alterTopic('tag', { ...kept, ...unsafe, 'cleanup.policy': 'compact,delete' });
     await eventually(async () => (await losses()).length === 2 || (await losses()).join());
     expect(await losses()).toEqual([`${topic('tag')} retention`, `${topic('tag')} unclean_election`]);
-    const [retention, election] = await found('topics');
+    const [retention, election] = await findingsNamed('topics');
     expect(retention?.text).toContain(`${topic('tag')}: deletes records after 1 day (retention.ms=86400000)`);
     expect(retention?.fix).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
     expect(election?.fix).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
     await alterTopic('tag', { ...kept, 'cleanup.policy': 'compact' });
     await eventually(async () => (await losses()).length === 0 || (await losses()).join());
-    expect(await found('topics')).toEqual([]);
+    expect(await findingsNamed('topics')).toEqual([]);
   });
 
   test('is named once the records are gone, and no longer once its log is accepted as it is', async () => {
@@ -75,15 +76,15 @@ describe('a topic that loses records which were applied', () => {
     await eventually(
       async () => (await losses()).includes(`${topic('tag')} truncated`) || (await losses()).join(),
     );
-    const [lost] = await found('log-beginnings');
+    const [lost] = await findingsNamed('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
     expect(lost?.accept).toBe('npx support-cli accept truncated 1 --why <reason>');
-    // the command refuses a build without these records until an operator accepts the loss
+    // and `rebuild start` refuses a build without these records until an operator accepts the loss
     await alterTopic('tag', { 'cleanup.policy': 'compact', 'delete.retention.ms': '604800000' });
     expect((await cli('rebuild', 'start')).text).toContain('accept it: npx support-cli accept truncated 1');
     expect(await cli('accept', 'truncated', '--why', 'tests')).toMatchObject({ code: 0 });
     expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
-    expect(await found('log-beginnings')).toEqual([]);
+    expect(await findingsNamed('log-beginnings')).toEqual([]);
   });
 
   test('is still found once another topic was deleted', async () => {

@@ -42,7 +42,7 @@ describe('the watermark', () => {
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });
 
-  test('does not move from when a partition is added until that partition is applied', async () => {
+  test('does not move after a partition is added until that partition is applied', async () => {
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     expect(await record(60_000, [9, 4], [at(0, 9)])).toBe(49_000);
     expect(await record(61_000, [9, 4], [at(0, 9), at(1, 2)])).toBe(49_000);
@@ -94,8 +94,7 @@ describe('with a projector', () => {
       await applied();
     };
     const startedAt = new Date();
-    const isPromised = async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt;
-    await eventually(isPromised);
+    await eventually(async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt);
     // when the source publishes one event in time, and another event later than the allowance
     await publishAt('tag_1', new Date(Date.now() + 60_000));
     expect(await late()).toBe(0);

@@ -11,7 +11,7 @@ import { generation, present, secondsBefore, useRebuild } from './fixture.ts';
 const rebuild = useRebuild();
 
 describe('a projector that follows the registry', () => {
-  /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
+  /** Runs `use` while a projector of generation 2 follows the registry. Returns the lines that it has logged. */
   const following = async (
     use: (
       isOneAtATime: () => boolean | undefined,
@@ -25,8 +25,12 @@ describe('a projector that follows the registry', () => {
     const fatal: Error[] = [];
     const metrics = createMetrics();
     const logged: { msg: string; after?: object }[] = [];
-    const write = (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]);
-    const applier = { setOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
+    const write = (line: string) => logged.push(JSON.parse(line) as (typeof logged)[number]);
+    const applier = {
+      setOneAtATime: (isOneAtATime: boolean) => {
+        last = isOneAtATime;
+      },
+    };
     const { stop } = followRegistry(
       {
         control,
@@ -54,7 +58,7 @@ describe('a projector that follows the registry', () => {
     });
   });
 
-  /** A control database whose first read of the registry has this result, and the number of its reads. */
+  /** A control database whose first read of the registry returns `first`, and the number of reads. */
   const firstReading = (first: Promise<unknown>) => {
     const { control } = rebuild;
     const reads = { count: 0 };

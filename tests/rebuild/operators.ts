@@ -18,7 +18,9 @@ export const activeAndStandby = () => [generation(1, 'active'), generation(2, 's
 
 export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promise<string[]> {
   const steps: string[] = [];
-  await verb((step) => void steps.push(step));
+  await verb((step) => {
+    steps.push(step);
+  });
   return steps;
 }
 

@@ -20,7 +20,7 @@ async function withProjector(
   use: (projector: Awaited<ReturnType<typeof runProjector>>, errors: string[]) => Promise<void>,
 ): Promise<void> {
   const errors: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
+  const logger = pino({ level: 'error' }, { write: (line: string) => errors.push(line) });
   const config = { ...rebuild.config, ...settings };
   const projector = await runProjector({ ...rebuild, config }, { logger });
   await use(projector, errors).finally(projector.stop);

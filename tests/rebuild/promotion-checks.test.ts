@@ -105,7 +105,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
         return log.read(topics);
       };
       const reports: string[] = [];
-      const changes = { log: { ...log, read }, report: (line: string) => void reports.push(line) };
+      const changes = { log: { ...log, read }, report: (line: string) => reports.push(line) };
       const switched = await rebuild.switchOnce(2, { timeoutSeconds: Infinity }, changes);
       expect(switched).toMatchObject({ outcome: 'promoted', findings: [] });
       expect(reports[0]).toMatch(/^waiting: /);

@@ -6,6 +6,7 @@ import { storeTime } from '../../shared/store/clock.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { fatalError } from '../support/fatal-error.ts';
 import { applied, createTestEnvironment, publish } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { type Edit, nextRelease } from './next-release.ts';
@@ -85,7 +86,7 @@ describe('a release that changes a projection', () => {
       .map(({ name }) => name);
   const refusal = async (service: Service) => {
     expect(await service.exited).toBe(1);
-    return JSON.stringify(service.log.find(({ level }) => level === 'fatal'));
+    return fatalError(service)?.message;
   };
 
   // Jest runs hooks in the order of their definition: the services stop before their databases are dropped.

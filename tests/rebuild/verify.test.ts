@@ -135,7 +135,7 @@ describe('documents of the served generation', () => {
     await collection('tag').insertMany(copies);
     const mongo = monitorCommands(rebuild.mongo);
     const sent: string[] = [];
-    const onStarted = ({ commandName }: { commandName: string }) => void sent.push(commandName);
+    const onStarted = ({ commandName }: { commandName: string }) => sent.push(commandName);
     mongo.on('commandStarted', onStarted);
     try {
       expect(await look({ kind: 'tag' })).toMatchObject({ compared: 451, differing: 0 });
@@ -151,7 +151,7 @@ describe('documents of the served generation', () => {
   test('that a failed run has not reached are named by the command that goes on', async () => {
     const { control } = builds.rebuild;
     const reported: string[] = [];
-    const report = (line: string) => void reported.push(line);
+    const report = (line: string) => reported.push(line);
     const serve = (generation: number) =>
       control.collection('generations').updateOne({}, { $set: { generation } });
     // when another generation is served after the first batch

@@ -20,7 +20,9 @@ describe('a message whose conversation is missing', () => {
   test('is deleted 30 days after it arrived, for whatever reason it has no conversation', async () => {
     // given a conversation that never comes, a conversation of another organization, and one that a sweep purges before
     // its message
-    const [other, swept, again] = [eventsOf('other'), eventsOf('swept'), eventsOf('again')];
+    const other = eventsOf('other');
+    const swept = eventsOf('swept');
+    const again = eventsOf('again');
     await model.apply([swept.channel(), swept.conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
     const foreign = { ...other.conversation(0), orgId: 'org_2' };

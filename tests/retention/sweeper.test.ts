@@ -54,7 +54,9 @@ describe('the sweeper of a projector', () => {
     const bytes = await recordBytesOf(model.control).find({ _id: id }).toArray();
     const isThere = async () => (await recordBytesOf(model.control).countDocuments({ _id: id })) === 1;
     let completeRuns = 0;
-    const forgetPurged = async () => void (completeRuns += 1);
+    const forgetPurged = async () => {
+      completeRuns += 1;
+    };
     const sweeper = start({ forgetPurged }, { intervalMs: 10, pollMs: 5, nowMs: () => nowMs });
     await eventually(async () => completeRuns === 1);
     // given a purge that ends before it removes the bytes
@@ -214,7 +216,7 @@ describe('the sweeper of a projector', () => {
     await model.setWatermark();
     const metrics = createMetrics();
     const reasons: (string | null)[] = [];
-    const announceSweep = ({ reason }: SweepOutcome) => void reasons.push(reason);
+    const announceSweep = ({ reason }: SweepOutcome) => reasons.push(reason);
     const hanging = Promise.withResolvers<[]>();
     let sweeps = 0;
     const { sweepStore } = model.sweepDeps(new Date());

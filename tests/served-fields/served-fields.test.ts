@@ -45,7 +45,7 @@ describe('each field of a response has the value of its own field of the state',
     };
     return { ...started, close };
   });
-  it('no two booleans of the states have the same values', () => {
+  test('no two booleans of the states have the same values', () => {
     const values = new Map<string, unknown[]>();
     for (const variant of variants)
       for (const [path, value] of leaves(statesOf(variant).states))

@@ -70,10 +70,10 @@ function given() {
   const rollBackLater = (kind: Kind, id: string) => {
     const before = stored(kind, id);
     if (!before) throw new Error(`there is no ${kind} ${id}`);
-    return () => void data.get(kind)?.set(id, before);
+    return () => data.get(kind)?.set(id, before);
   };
   /** Removes a tombstone document, as the TTL monitor does. */
-  const expire = (kind: Kind, id: string) => void data.get(kind)?.delete(id);
+  const expire = (kind: Kind, id: string) => data.get(kind)?.delete(id);
   return { apply, applyLate, stored, free, rollBackLater, expire };
 }
 
@@ -85,7 +85,7 @@ describe('a worker that crashes with a write in progress', () => {
   const before = conversation(1, { ticketId: 'ti_1' });
   const after = conversation(2, { ticketId: 'ti_2' });
 
-  it.each<[string, (at: ReturnType<typeof given>) => Promise<void>]>([
+  test.each<[string, (at: ReturnType<typeof given>) => Promise<void>]>([
     [
       'when another worker takes its partition, and applies that record with a move',
       ({ apply }) => apply([before, after]),
@@ -114,7 +114,7 @@ describe('a worker that crashes with a write in progress', () => {
 });
 
 describe('a redrive that crashes with its write in progress', () => {
-  it('leaves no entity that a worker has deleted meanwhile', async () => {
+  test('leaves no entity that a worker has deleted meanwhile', async () => {
     // given a redrive that is about to write a message
     const { apply, applyLate, stored } = given();
     const message = created('message', 'msg_1');
@@ -129,7 +129,7 @@ describe('a redrive that crashes with its write in progress', () => {
 });
 
 describe('a conversation whose organization no record has named at its deletion', () => {
-  it('takes its messages along once one names it', async () => {
+  test('takes its messages along once one names it', async () => {
     const { apply, stored } = given();
     // given the Kafka tombstone of a conversation, and then a message, all of whose records are applied
     const applied = { isApplied: () => true };
@@ -143,7 +143,7 @@ describe('a conversation whose organization no record has named at its deletion'
 });
 
 describe('a document whose state was purged', () => {
-  it('is not restored by a worker that had read it before', async () => {
+  test('is not restored by a worker that had read it before', async () => {
     // given a worker that is about to write a renamed contact into a message
     const { apply, applyLate, stored, free } = given();
     await apply([created('contact', 'con_1')]);
@@ -156,7 +156,7 @@ describe('a document whose state was purged', () => {
     expect(stored('message', 'msg_1')).toEqual(freed);
   });
 
-  it('takes its messages along when it is deleted, although its deletion changes no state', async () => {
+  test('takes its messages along when it is deleted, although its deletion changes no state', async () => {
     const { apply, stored, free } = given();
     await apply([conversation(1)]);
     free('conversation', 'conv_1');
@@ -167,7 +167,7 @@ describe('a document whose state was purged', () => {
 });
 
 describe('an entity that comes back after its tombstone document has expired', () => {
-  it('is not taken for the former one by a worker that has read that', async () => {
+  test('is not taken for the former one by a worker that has read that', async () => {
     // given a worker that is about to write a message of a contact
     const { apply, applyLate, stored, expire } = given();
     const contact = created('contact', 'con_1');
@@ -186,7 +186,7 @@ describe('an entity that comes back after its tombstone document has expired', (
 describe('a write that a fail-over has rolled back', () => {
   const contact = (version: number, name: string) => created('contact', 'con_1', { name }, version);
 
-  it('lets no worker that has read it overwrite the write that came instead', async () => {
+  test('lets no worker that has read it overwrite the write that came instead', async () => {
     // given a worker that has read the second version of a contact, and is about to write the third
     const { apply, applyLate, stored, rollBackLater } = given();
     await apply([contact(1, 'Ada')]);
@@ -200,7 +200,7 @@ describe('a write that a fail-over has rolled back', () => {
     expect(stored('contact', 'con_1')?.state).toMatchObject({ name: 'Dora' });
   });
 
-  it('is not taken for the write that came instead by a worker that has joined it', async () => {
+  test('is not taken for the write that came instead by a worker that has joined it', async () => {
     // given a worker that is about to write a message of a contact
     const { apply, applyLate, stored, rollBackLater } = given();
     await apply([contact(1, 'Ada')]);
@@ -216,7 +216,7 @@ describe('a write that a fail-over has rolled back', () => {
 });
 
 describe('a fan-out whose record raises no position of the entity', () => {
-  it('is repeated after a crash, although the latest record of the version is applied', async () => {
+  test('is repeated after a crash, although the latest record of the version is applied', async () => {
     // given a contact of partition 1, whose records are all applied, and a ticket that shows it
     const { apply, applyLate, stored } = given();
     const contact = created('contact', 'con_1');
@@ -239,7 +239,7 @@ describe('a fan-out whose record raises no position of the entity', () => {
 });
 
 describe('a version that a Kafka tombstone has deleted, and that is appended again', () => {
-  it('goes on at no cursor of its former life', async () => {
+  test('goes on at no cursor of its former life', async () => {
     // given a worker that is about to save how far the fan-out of a contact has come, and then crashes
     const { apply, applyLate, stored } = given();
     const contact = created('contact', 'con_1', { name: 'Ada' });
@@ -263,27 +263,28 @@ describe('a version that a Kafka tombstone has deleted, and that is appended aga
 describe('the metrics of the engine', () => {
   const ticket = created('ticket', 'ti_1');
 
-  it.each<[string, string, Event]>([
+  test.each<[string, string, Event]>([
     ['conflict', 'another write of the document', created('ticket', 'ti_1', { title: 'Other' }, 2)],
     ['reference', 'a change of a reference', created('contact', 'con_1')],
   ])('count a document as repeated by %s after %s', async (cause, _, meanwhile) => {
     const { apply, applyLate } = given();
     const repeated: [string, string, number][] = [];
-    const onRepeated: UpdateDeps['onRepeated'] = (...one) => void repeated.push(one);
+    const onRepeated: UpdateDeps['onRepeated'] = (...one) => repeated.push(one);
     const resume = await applyLate([ticket], 'write ticket ti_1', 'goes on', { onRepeated });
     await apply([meanwhile]);
     await resume();
     expect(repeated).toEqual([['ticket', cause, 1]]);
   });
 
-  it('show how many documents a fan-out has still to refresh, 0 after it, and each page that is saved', async () => {
+  test('show how many documents a fan-out has still to refresh, 0 after it, and each page that is saved', async () => {
     const { apply } = given();
     await apply([created('contact', 'con_1')]);
     await apply([ticket, created('ticket', 'ti_2')]);
-    const [waiting, progress]: [number[], (boolean | undefined)[]] = [[], []];
+    const waiting: number[] = [];
+    const progress: (boolean | undefined)[] = [];
     await apply([created('contact', 'con_1', { name: 'Other' }, 2)], {
-      onFanOut: (documents) => void waiting.push(documents),
-      onProgress: (isSaved) => void progress.push(isSaved),
+      onFanOut: (documents) => waiting.push(documents),
+      onProgress: (isSaved) => progress.push(isSaved),
     });
     expect({ most: Math.max(...waiting), last: waiting.at(-1) }).toEqual({ most: 1, last: 0 });
     expect(progress.filter(Boolean)).toHaveLength(2);

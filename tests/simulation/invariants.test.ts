@@ -7,17 +7,17 @@ const invariants = pages
   .join('\n')
   .replace(/\s+/g, ' ');
 
-it.each(mutations)('an invariant names the planted fault "$name"', ({ name }) => {
+test.each(mutations)('an invariant names the planted fault "$name"', ({ name }) => {
   expect(invariants).toContain(`\`${name}\``);
 });
 
-it.each(mutations)('the planted fault "$name" finds the texts that it replaces', ({ file, edits }) => {
+test.each(mutations)('the planted fault "$name" finds the texts that it replaces', ({ file, edits }) => {
   const text = readFileSync(file, 'utf8');
   for (const find of Object.keys(edits))
     expect({ find, count: text.split(find).length - 1 }).toEqual({ find, count: 1 });
 });
 
-it('the invariants that the code refers to exist', () => {
+test('the invariants that the code refers to exist', () => {
   const sources = globSync('services/projector/**/*.ts').map((file) => readFileSync(file, 'utf8'));
   const numbers = sources.flatMap((text) =>
     [...text.matchAll(/\bInvariants? (\d+)/g)].map(([, number]) => number),

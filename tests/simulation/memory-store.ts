@@ -104,7 +104,8 @@ export function memoryStore(
           const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
           return typeof wanted === 'string' ? [wanted] : wanted.$in;
         };
-        const [ids, orgIds] = [among(`state.${by.parentField}`), among('orgId')];
+        const ids = among(`state.${by.parentField}`);
+        const orgIds = among('orgId');
         const keyOf = (document: StoredDocument) =>
           document.byCreated !== undefined &&
           orgIds.includes(document.orgId ?? '') &&

@@ -6,7 +6,7 @@ const firstSeed = Number(process.env.SEED ?? 1);
 const schedulesPerFault = 1_500;
 
 describe('the simulation', () => {
-  it.each(mutations)('does not converge if $name', async (mutation) => {
+  test.each(mutations)('does not converge if $name', async (mutation) => {
     const schedules = mutation.schedules ?? schedulesPerFault;
     const { code, output } = await runMutated(mutation, schedules, firstSeed);
     expect(output).toContain('does not converge');

@@ -17,7 +17,7 @@ function ofThisRealm<T>(value: T): T {
 }
 
 describe('a repair of a document that an earlier release has written without an edge', () => {
-  it('joins it again if the entity changes after the repair has read it', async () => {
+  test('joins it again if the entity changes after the repair has read it', async () => {
     // given a ticket without the references to its topics, and a repair that has read both, and is about to write
     const data = emptyData();
     const worker = memoryStore(data);

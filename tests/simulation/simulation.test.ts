@@ -7,7 +7,7 @@ const schedules = Number(process.env.SCHEDULES ?? size(1_000, 10_000));
 const firstSeed = Number(process.env.SEED ?? 1);
 
 describe('the engine under random schedules of workers, crashes, lost replies and reassignments', () => {
-  it(`converges to the fold in ${schedules} schedules`, async () => {
+  test(`converges to the fold in ${schedules} schedules`, async () => {
     const processes = availableParallelism();
     const share = Math.ceil(schedules / processes);
     const runs = await Promise.all(

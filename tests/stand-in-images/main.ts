@@ -14,7 +14,7 @@ import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
  * image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the
  * development servers would use, with an entry point that treats the published one's arguments and variables.
  */
-const report = (line: string) => void process.stderr.write(`${line}\n`);
+const report = (line: string) => process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
 const trusted = '/etc/ssl/certs/ca-certificates.crt';
 

@@ -23,7 +23,7 @@ const referencesOf = (index: number) => ({
 describe(`a batch of ${records} records of ${records} organizations`, () => {
   const opened = useEngineStore();
 
-  it.each(['conversation', 'ticket', 'message'] as const)('needs few commands for %ss', async (kind) => {
+  test.each(['conversation', 'ticket', 'message'] as const)('needs few commands for %ss', async (kind) => {
     let commands = 0;
     opened.mongo.on('commandStarted', () => (commands += 1));
     // Version 1 inserts the documents, and version 2 updates them.

@@ -56,7 +56,7 @@ describe('the store reads the first children of many parents', () => {
   };
   beforeAll(() => write(1, null, allConversations));
 
-  it('in order and once each while other workers write them', async () => {
+  test('in order and once each while other workers write them', async () => {
     let isReading = true;
     const rewriteWhileReading = async () => {
       let revision = 1;
@@ -73,11 +73,11 @@ describe('the store reads the first children of many parents', () => {
     expect(await rewriting).toBeGreaterThan(1);
   });
 
-  it('in several reads if the memory of one read is too small', async () => {
+  test('in several reads if the memory of one read is too small', async () => {
     expect(await readAll(5_500)).toEqual({ childIds: expectedChildIds(5_500), reads: 2 });
   });
 
-  it('only of the organization of their parent', async () => {
+  test('only of the organization of their parent', async () => {
     // given a conversation of each of two organizations, for both tickets
     const conversations = [...conversationsOf('ti_own', 2), ...conversationsOf('ti_foreign', 2)];
     const documents = conversations.map((child, index) => ({ ...child, orgId: `org_${index % 2}` }));

@@ -53,7 +53,7 @@ describe('concurrent writers of the same documents', () => {
       guard,
     }));
 
-  it('each learn which of their writes conflicted', async () => {
+  test('each learn which of their writes conflicted', async () => {
     await opened.store.write('tag', writesBy('first', 0, null));
     // given four writers of all documents, in two orders, between which PostgreSQL would have to break a deadlock
     const results = await Promise.all(

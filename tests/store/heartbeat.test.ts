@@ -20,7 +20,7 @@ describe('the announcement of a process', () => {
     return { ...rest, ...changes };
   };
   const lines: string[] = [];
-  const logger = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
+  const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
   const messages = () => lines.splice(0).map((line) => (JSON.parse(line) as { msg: string }).msg);
   /** The control database with an `updateOne` of the test in its collection of processes. */
   const controlWith = (updateOne: (...args: Parameters<UpdateOne>) => Promise<unknown>) =>

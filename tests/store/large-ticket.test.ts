@@ -40,7 +40,7 @@ describe(`a ticket with ${children} conversations`, () => {
     ]);
   const firstIds = Array.from({ length: embeddedConversationsMax }, (_, index) => idOf(index));
 
-  it.each([
+  test.each([
     ['an embedded conversation', event(7, 2, { status: 'resolved' })],
     ['a conversation that is not embedded', event(children - 1, 2, { status: 'resolved' })],
     ['the ticket itself', created('ticket', 'ti_1', { title: 'Still broken' }, 2)],

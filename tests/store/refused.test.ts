@@ -64,7 +64,7 @@ describe('a document that the store refuses', () => {
     return tags.map(({ name }) => name.length);
   };
 
-  it('is the only dead letter of its batch', async () => {
+  test('is the only dead letter of its batch', async () => {
     // given tags that are too large together for one ticket
     await storeTags(tagIds('a', 22).map((id) => tag(id, 900_000)));
     const few = tagIds('a', 2);
@@ -84,7 +84,7 @@ describe('a document that the store refuses', () => {
     expect(await tagNameLengths('ti_a3')).toEqual([]);
   });
 
-  it('leaves the last version that the store accepted', async () => {
+  test('leaves the last version that the store accepted', async () => {
     await storeTags(tagIds('b', 22).map((id) => tag(id, 900_000)));
     await apply([ticket('ti_b1', [])]);
     const { deadLettered } = await apply([
@@ -103,7 +103,7 @@ describe('a document that the store refuses', () => {
     expect(await tagNameLengths('ti_b1')).toEqual([900_000]);
   });
 
-  it('keeps its embedded names in a refresh until the new names fit', async () => {
+  test('keeps its embedded names in a refresh until the new names fit', async () => {
     // given a ticket with tags that just fit, among tickets with only one of these tags
     await storeTags(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
     const others = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
@@ -123,7 +123,7 @@ describe('a document that the store refuses', () => {
     for (const id of others) expect(await tagNameLengths(id)).toEqual([20]);
   });
 
-  it('is dead-lettered once although a conflict repeats the round of its entity', async () => {
+  test('is dead-lettered once although a conflict repeats the round of its entity', async () => {
     // given a batch with a record of another organization
     // when another worker writes the entity before the first write of the batch
     const contact = (name: string, version: number) => created('contact', 'con_d', { name }, version);

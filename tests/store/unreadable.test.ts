@@ -62,7 +62,7 @@ describe('a document whose envelope an operator has edited', () => {
     reported.rewritten.length = 0;
   });
 
-  it('is replaced by the next event of its entity', async () => {
+  test('is replaced by the next event of its entity', async () => {
     await storeEditedQas();
     await applyEach((name) => created('qa', qaId(name), { question: 'New?' }, 4));
     for (const document of await findEdited('qa', qaId))
@@ -79,14 +79,14 @@ describe('a document whose envelope an operator has edited', () => {
     );
   });
 
-  it('is deleted by a deletion of its entity', async () => {
+  test('is deleted by a deletion of its entity', async () => {
     await storeEditedQas();
     await applyEach((name) => deletionOf(created('qa', qaId(name)), 4));
     for (const document of await findEdited('qa', qaId))
       expect(document).toMatchObject({ version: 4, deletedAt: now });
   });
 
-  it('accepts an older record of its entity and then the latest one', async () => {
+  test('accepts an older record of its entity and then the latest one', async () => {
     await storeEditedQas();
     await applyEach((name) => created('qa', qaId(name), { question: 'Older?' }, 2));
     for (const document of await findEdited('qa', qaId)) expect(document).toMatchObject({ version: 2 });
@@ -94,7 +94,7 @@ describe('a document whose envelope an operator has edited', () => {
     for (const document of await findEdited('qa', qaId)) expect(document).toMatchObject({ version: 3 });
   });
 
-  it('is reported but does not stop an event of an entity that it embeds', async () => {
+  test('is reported but does not stop an event of an entity that it embeds', async () => {
     const ticketId = (name: string) => `ti_${name}`;
     await apply(created('tag', 'tag_1', { name: 'old' }));
     await applyEach((name) => created('ticket', ticketId(name), { tagIds: ['tag_1'] }));
@@ -107,7 +107,7 @@ describe('a document whose envelope an operator has edited', () => {
     expect(untouched).toMatchObject({ joined: { tags: [{ name: 'new' }] } });
   });
 
-  it('appears in the documents that embed it from its next version on', async () => {
+  test('appears in the documents that embed it from its next version on', async () => {
     const tagId = (name: string) => `tag_${name}`;
     const ticketId = (name: string) => `ti_${name}`;
     await applyEach((name) => created('tag', tagId(name), { name: 'old' }));
@@ -118,7 +118,7 @@ describe('a document whose envelope an operator has edited', () => {
       expect(ticket).toMatchObject({ joined: { tags: [{ name: 'new' }] } });
   });
 
-  it('is purged by the sweep like every document', async () => {
+  test('is purged by the sweep like every document', async () => {
     const messageId = (name: string) => `msg_${name}`;
     const orphanId = (name: string) => `msg_orphan_${name}`;
     const editedConversationId = (name: string) => `conv_${name}`;
@@ -147,7 +147,7 @@ describe('a document whose envelope an operator has edited', () => {
     expect(reported.notRefreshed).toEqual([]);
   });
 
-  it('is reported by verify and by a comparison, like a document without a state', async () => {
+  test('is reported by verify and by a comparison, like a document without a state', async () => {
     await storeEditedQas();
     await applyEach((name) => created('qa', `${qaId(name)}_2`));
     await collectionOf(opened.database, 'qa').updateOne({ _id: 'qa_untouched' }, { $unset: { state: '' } });
@@ -166,7 +166,7 @@ describe('a document whose envelope an operator has edited', () => {
     expect([...left.keys()].toSorted()).toEqual(ids);
   });
 
-  it('accepts only one of two concurrent writes', async () => {
+  test('accepts only one of two concurrent writes', async () => {
     await storeEditedQas();
     const { unreadable } = await opened.store.readCurrent(
       'qa',

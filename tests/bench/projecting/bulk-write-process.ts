@@ -12,7 +12,7 @@ const { KAFKA_BROKERS = '', MONGODB_URL = '', DATABASE_NAME = '' } = process.env
 const { TOPIC_PREFIX = '', CONSUMER_GROUP = '' } = process.env;
 const records = Number(process.argv[2]);
 
-const log = (msg: string) => void process.stdout.write(`${JSON.stringify({ level: 'info', msg })}\n`);
+const log = (msg: string) => process.stdout.write(`${JSON.stringify({ level: 'info', msg })}\n`);
 
 /** A document in the projector's form, without joins. */
 type PlainDocument = { _id: string; orgId: string; version: number; state: object };
@@ -47,7 +47,8 @@ await mongo.connect();
 await consumer.connect();
 await consumer.subscribe({ topics: [...targets.keys()], fromBeginning: true });
 let consumed = 0;
-let [hasBegun, isOver] = [false, false];
+let hasBegun = false;
+let isOver = false;
 await consumer.run({
   // kafkajs consumes one by default.
   partitionsConsumedConcurrently: 3,

@@ -94,7 +94,9 @@ async function runRound(
   const cli = (args: string[]) => startScript('services/cli/main.ts', settings, args);
   await using services = new AsyncDisposableStack();
   const started = (service: Service) => {
-    services.defer(async () => void (await service.stop()));
+    services.defer(async () => {
+      await service.stop();
+    });
     return service;
   };
   const projector = started(startService('projector', { ...settings, GENERATION: '1' }));
@@ -140,7 +142,9 @@ async function runRound(
     return cli(['rebuild', 'await', '2', '--timeout', '7200']);
   });
   runs.rebuild.push({ ...rebuild, peakMegabytes: null });
-  services.defer(async () => void (await databaseOf(2).dropDatabase()));
+  services.defer(async () => {
+    await databaseOf(2).dropDatabase();
+  });
 }
 
 /** The peak resident memory of a process so far; 0 once it has ended. */
