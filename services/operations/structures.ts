@@ -12,13 +12,17 @@ import {
   indexFaults,
 } from '../../shared/store/structures.ts';
 
-/**
- * The database of a generation: its collections that are gone or are other ones, and its indexes that are missing or
- * hidden.
- */
-export type StructureFacts = { database: string; lost: LostCollection[]; faults: IndexFault[] };
+/** The faults in the database of a generation. */
+export type StructureFacts = {
+  /** The name of the database. */
+  database: string;
+  /** The collections that are gone, or have been replaced. */
+  lost: LostCollection[];
+  /** The indexes that are missing or hidden. */
+  faults: IndexFault[];
+};
 
-/** Reads which indexes a generation lacks. During a drop, all of them may be gone. */
+/** Reads the faults in the database of a generation. A drop removes collections and indexes, so it has none. */
 export async function readStructures(
   { client, databaseName }: Db,
   { number, state, manifest }: Pick<Generation, 'number' | 'state' | 'manifest'>,
@@ -31,14 +35,14 @@ export async function readStructures(
   return { database: name, lost, faults: faults.filter(({ kind }) => !isLost(lost, kind)) };
 }
 
-/** A lost collection has also lost its indexes. */
+/** Whether the collection of a kind is lost: the loss also explains its missing indexes. */
 const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
   lost.some(({ collection }) => collection === resources[kind].collection);
 
 /**
- * Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. It also
- * refuses a generation that has applied records of a wanted kind but has no document of it, because no document would
- * differ. A deleted entity leaves a document for some time.
+ * Refuses a generation that lacks a collection or an index: its documents would count as absent, and joins would lose
+ * them. Also refuses a generation that has applied records of a wanted kind but has no document of it: a comparison of
+ * no documents would find no difference. A deleted entity leaves a document for some time.
  */
 export async function requireWhole(
   control: Db,

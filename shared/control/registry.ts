@@ -94,6 +94,10 @@ export const recordMaxLag =
     return withGeneration(registry, { ...current, longestBehindSeconds: seconds });
   };
 
+/** The generations with data: neither dropped nor being dropped. */
+export const livingGenerations = ({ generations }: GenerationRegistry): Generation[] =>
+  generations.filter(({ state }) => state !== 'dropping' && state !== 'dropped');
+
 /** The registry with `next` in place of the generation of the same number. */
 export const withGeneration = (registry: GenerationRegistry, next: Generation): GenerationRegistry => ({
   ...registry,

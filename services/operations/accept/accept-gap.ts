@@ -14,13 +14,13 @@ import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
 
 type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topics' | 'now' | 'report'>;
 
-/** The records of a log from an offset on, which it had and has lost. Those before `position` were applied. */
+/** The records from offset `from` on, which a log has lost. Records before `position` were applied. */
 type LostRecords = TopicPartition & { from: number; position: number };
 
 /**
- * The gaps of a generation, compared with its logs now. After the acceptance, its projectors may start again. To finish
- * an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot be read, or if a
- * projector still runs, which would save its old position again.
+ * The gaps of a generation, and how each partition continues after them. Its projectors may start again after the
+ * acceptance. To finish an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot
+ * be read, or if a projector still runs, because it would save its old position again.
  */
 export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {
   const { control, log, topics, now } = deps;
@@ -33,8 +33,8 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
   const moves = found.some(({ is }) => is !== 'gone');
   if (moves && (await isFollowed(control, number, at)))
     throw new RebuildRefused(
-      `projectors of generation ${number} have saved progress in the last 30 seconds: each ends when it finds the gap; run ` +
-        'this again then',
+      `projectors of generation ${number} have saved progress in the last 30 seconds: each ends when it finds the gap. Wait ` +
+        'for that, then run this again',
     );
   return {
     seen: found.map(({ text }) => text),
@@ -42,7 +42,7 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
       low === null || is === 'return' ? [] : [{ topic, partition, low }],
     ),
     apply: async () => {
-      // Before the progress, which shows an interrupted acceptance that a topic was created again.
+      // Before the progress moves: after an interruption, the old progress still shows that a topic was created again.
       await forgetLost(deps, number, found);
       for (const one of found) await moveProgress(deps, number, one, at);
       // The gaps stop every start until the positions are written.
@@ -52,8 +52,8 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
 }
 
 /**
- * Other records have the offsets of lost ones now. Removes the skips and the positions of lost records, and marks their
- * dead letters.
+ * Forgets lost records, because other records now have their offsets: removes their skips and their positions in
+ * documents, and marks their dead letters as lost.
  */
 async function forgetLost(deps: GapDeps, generation: number, found: Continuation[]): Promise<void> {
   const lost = found.flatMap(({ topic, partition, lostFrom: from, position }): LostRecords[] =>
@@ -67,7 +67,7 @@ async function forgetLost(deps: GapDeps, generation: number, found: Continuation
     await forgetPositions(deps, generation, topic, ofTopic);
 }
 
-/** Moves the position of a partition. Drops the leader epoch, which is unknown before the new position. */
+/** Moves the position of a partition. The leader epoch before the new position is unknown, so it is left out. */
 async function moveProgress(
   { control }: GapDeps,
   generation: number,
@@ -81,21 +81,19 @@ async function moveProgress(
   }
   const applied: Applied = { position };
   if (topicId !== null) applied.topicId = topicId;
-  const first = { generation, topic, partition, updatedAt: at };
-  // The projector has applied no record of another log, whatever its time.
-  const neverApplied = { end, completeTo: new Date(0) };
-  await progressOf(control).updateOne(
-    { _id },
+  const identity = { generation, topic, partition, updatedAt: at };
+  // The projector has applied no record of the new log of a topic that was created again.
+  const nothingApplied = { end, completeTo: new Date(0) };
+  const update =
     is === 'reset'
-      ? { $set: { applied, ...neverApplied }, $setOnInsert: first }
-      : { $set: { applied }, $setOnInsert: { ...first, ...neverApplied } },
-    { upsert: true },
-  );
+      ? { $set: { applied, ...nothingApplied }, $setOnInsert: identity }
+      : { $set: { applied }, $setOnInsert: { ...identity, ...nothingApplied } };
+  await progressOf(control).updateOne({ _id }, update, { upsert: true });
 }
 
 /**
- * Removes the positions of the lost records of a topic from the documents. The records that take their offsets come
- * later: a lost tombstone must not delete their entities, and a record that the lost tombstone followed may come again.
+ * Removes the positions of the lost records of a topic from its documents. Positions order records, and new records
+ * take the lost offsets: otherwise a lost tombstone would delete an entity that a new record brings back.
  */
 async function forgetPositions(
   { mongo, config, report }: GapDeps,
@@ -107,7 +105,8 @@ async function forgetPositions(
   if (!kind) return;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const documents = collectionOf<StoredDocument>(database, kind);
-  const from = (field: 'position' | 'tombstonePosition', offsetOf: (one: LostRecords) => number) =>
+  /** Matches documents with a position from an offset of their partition on. */
+  const positionFrom = (field: 'position' | 'tombstonePosition', offsetOf: (one: LostRecords) => number) =>
     lost.map((one) => ({
       [`${field}.partition`]: one.partition,
       [`${field}.offset`]: { $gte: offsetOf(one) },
@@ -117,21 +116,21 @@ async function forgetPositions(
   report(`removing the positions of the lost records of ${topic}: three scans of its documents`);
   // Invariant 7: without a position, only a cursor shows that a fan-out has not ended.
   const fanOutCursor = fanOutStart(kind);
-  if (fanOutCursor)
-    await documents.updateMany(
-      { $or: [...from('position', firstUnfinished), ...from('tombstonePosition', firstUnfinished)] },
-      { $set: { fanOutCursor, revision: newRevision() } },
-    );
-  const ofLostTombstone = from('tombstonePosition', firstLost).map((one) => ({
-    deletedAt: { $exists: true },
-    ...one,
-  }));
+  if (fanOutCursor) {
+    const unfinished = [
+      ...positionFrom('position', firstUnfinished),
+      ...positionFrom('tombstonePosition', firstUnfinished),
+    ];
+    await documents.updateMany({ $or: unfinished }, { $set: { fanOutCursor, revision: newRevision() } });
+  }
+  const byLostTombstone = positionFrom('tombstonePosition', firstLost);
+  const deletedByLostTombstone = byLostTombstone.map((one) => ({ deletedAt: { $exists: true }, ...one }));
   await documents.updateMany(
-    { $or: [...from('position', firstLost), ...ofLostTombstone] },
+    { $or: [...positionFrom('position', firstLost), ...deletedByLostTombstone] },
     { $set: { position: null, revision: newRevision() } },
   );
   await documents.updateMany(
-    { $or: from('tombstonePosition', firstLost) },
+    { $or: byLostTombstone },
     { $set: { revision: newRevision() }, $unset: { tombstonePosition: '' } },
   );
 }

@@ -9,7 +9,7 @@ import type { Acceptable } from './acceptable.ts';
 import { lackingRecords } from './lacking-records.ts';
 import { lostCollections } from './lost-collections.ts';
 
-/** The findings that need Kafka's answer to be accepted. */
+/** The findings that can be accepted only with Kafka's answer, because they are about its logs. */
 export const needsKafka: readonly AcceptableFinding[] = ['gap', 'truncated'];
 
 export type AcceptDeps = Pick<
@@ -28,7 +28,7 @@ export type AcceptOptions = {
   dryRun?: boolean | undefined;
 };
 
-/** The findings that were accepted, or in a dry run would be. */
+/** The acceptance, or in a dry run the acceptance that would be stored. */
 export type Accepted = { finding: AcceptableFinding; generation: number; dryRun: boolean; seen: string[] };
 
 /**
@@ -56,9 +56,9 @@ export async function acceptFinding(
 function acceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number): Promise<Acceptable> {
   switch (finding) {
     case 'gap':
-      return acceptableGaps({ ...deps, ...connected(deps) }, number);
+      return acceptableGaps({ ...deps, ...requireKafka(deps) }, number);
     case 'truncated':
-      return lackingRecords({ ...deps, ...connected(deps) }, number);
+      return lackingRecords({ ...deps, ...requireKafka(deps) }, number);
     case 'older':
       return olderData(deps, number);
     case 'lost':
@@ -66,12 +66,15 @@ function acceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number
   }
 }
 
-function connected({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'> {
+function requireKafka({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'> {
   if (!kafka) throw new Error('this finding cannot be accepted without Kafka');
   return kafka;
 }
 
-/** The older data of a generation; once it is active, the replicas that wait until it no longer is. */
+/**
+ * Before a switch: the older data of the generation. After it: the API replicas that still wait until the generation
+ * has caught up with the data that they have served.
+ */
 async function olderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
   const withoutKafka = () => Promise.reject(new Error('not asked'));
   const before = await readFacts(deps, withoutKafka, null);

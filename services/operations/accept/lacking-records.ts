@@ -1,6 +1,6 @@
 import { generationOf } from '../../../shared/control/generations.ts';
 import { describeGaps, readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { progressOf } from '../../../shared/control/progress.ts';
+import { readProgress } from '../../../shared/control/progress.ts';
 import { logsWithoutBeginning, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isRetentionRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
@@ -9,29 +9,29 @@ import type { Acceptable } from './acceptable.ts';
 
 type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics'>;
 
-/** The records of a generation that a build would lack, and that no operator has accepted. */
+/** The records that a new build would lack in comparison with a generation, unless an operator has accepted that. */
 export async function lackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
   const { control, admin, log, topics } = deps;
   const generation = generationOf(await requireRegistry(control), number);
   const { ends } = await log.read(topics);
   const beginnings = logsWithoutBeginning(generation, ends);
-  const settings = topicWarnings(await readTopicSettings(admin, topics));
-  const accepted = new Set((generation.accepted ?? []).flatMap(({ seen }) => seen));
+  const warnings = topicWarnings(await readTopicSettings(admin, topics));
+  const alreadyAccepted = new Set((generation.accepted ?? []).flatMap(({ seen }) => seen));
   const texts = [
     ...beginnings.map(
       ({ key, low, beginning }) =>
         `the log of ${key} begins at offset ${low}, not ${beginning}: the build will lack the records before it`,
     ),
     ...(await lostRecords(control, number, ends)),
-    ...settings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text),
+    ...warnings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text),
   ];
   return {
-    seen: texts.filter((text) => !accepted.has(text)),
+    seen: texts.filter((text) => !alreadyAccepted.has(text)),
     beginnings: beginnings.map(({ key, low }) => ({ ...parsePartitionKey(key), low })),
   };
 }
 
-/** Records that a generation has applied and that its log has lost: a build cannot read them again. */
+/** The records that a generation has applied and that its log has lost, so that a build cannot read them. */
 async function lostRecords(
   control: OperatorDeps['control'],
   number: number,
@@ -40,12 +40,10 @@ async function lostRecords(
   const lack = 'the build will lack records that the read model still has';
   const gaps = (await readLogGaps(control, number)).filter(({ kind }) => kind !== 'deleted');
   const withGap = new Set(gaps.map(partitionKey));
-  const applied = await progressOf(control).find({ generation: number }).toArray();
-  const shortened = applied.filter(
-    (one) =>
-      !withGap.has(partitionKey(one)) &&
-      one.applied.position > (ends.get(partitionKey(one))?.end ?? Infinity),
-  );
+  const shortened = (await readProgress(control, number)).filter((one) => {
+    const end = ends.get(partitionKey(one))?.end ?? Infinity;
+    return !withGap.has(partitionKey(one)) && one.applied.position > end;
+  });
   return [
     ...gaps.map((gap) => `${describeGaps([gap])}: ${lack}`),
     ...shortened.map(

@@ -23,7 +23,7 @@ type LostDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config'>;
 /**
  * The collections of the control database and of a generation that are gone or replaced. The acceptance takes an
  * existing collection as it is, and creates a lost collection of the control database empty. Throws `RebuildRefused` if
- * documents or the progress are gone: an empty collection would deny them.
+ * the progress or documents are gone: the API would answer from an empty collection as if they had never existed.
  */
 export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {
   const { control, mongo, config } = deps;
@@ -39,7 +39,7 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
   ];
   if (irreplaceable.length > 0)
     throw new RebuildRefused(
-      `nothing is accepted: ${describeLost(irreplaceable)}: restore it first, or rebuild`,
+      `nothing is accepted, because ${describeLost(irreplaceable)}: restore it first, or rebuild`,
       'rebuild start',
     );
   return {
@@ -49,11 +49,14 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
     ],
     apply: async () => {
       for (const { collection } of gone) await createCollection(control, collection);
-      const found = [await readCollections(control), await readCollections(database)] as const;
+      const controlCollections = await readCollections(control);
+      const documentCollections = await readCollections(database);
       await changeRegistry(control, (read: GenerationRegistry) => {
-        const names = Object.keys(read.manifest ?? {});
-        const documents = Object.keys(generationOf(read, number).manifest ?? {});
-        return replaceManifests(number, listOf(found[0], names), listOf(found[1], documents))(read);
+        const controlNames = Object.keys(read.manifest ?? {});
+        const documentNames = Object.keys(generationOf(read, number).manifest ?? {});
+        const controlManifest = listOf(controlCollections, controlNames);
+        const documentManifest = listOf(documentCollections, documentNames);
+        return replaceManifests(number, controlManifest, documentManifest)(read);
       });
     },
   };
@@ -62,13 +65,14 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
 function textOfControl({ database, collection, is }: LostCollection): string {
   const name = `${database}.${collection}`;
   if (is === 'other') return `${name} counts as it is now`;
-  const work = collection === 'blocked_keys' ? ', and keys work that are not blocked again' : '';
-  return `${name} is created empty: its content is lost${work}`;
+  const keysWork =
+    collection === 'blocked_keys' ? ', and blocked keys work until they are blocked again' : '';
+  return `${name} is created empty: its content is lost${keysWork}`;
 }
 
 /**
- * Compares restored documents with the watermark. Even a newer document does not prove that the others hold every
- * change up to the watermark.
+ * Describes restored documents beside the watermark, so that an operator can see whether the backup is too old. A newer
+ * document does not prove that the others hold every change up to the watermark.
  */
 async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
   const texts: string[] = [];
@@ -81,7 +85,7 @@ async function restoredDocuments(database: Db, lost: LostCollection[], completeT
       .toArray();
     const count = await database.collection(collection).estimatedDocumentCount();
     texts.push(
-      `${database.databaseName}.${collection} counts as it is now: some ${count} documents, the newest state of ` +
+      `${database.databaseName}.${collection} counts as it is now: about ${count} documents, the newest state of ` +
         `${newest?.state?.updatedAt?.toISOString() ?? 'an unknown time'}, while Data-As-Of is ` +
         `${completeTo?.toISOString() ?? 'unknown'}. Changes between the backup and the saved progress are not applied again: if ` +
         'the backup of the documents is older than that of the control database, rebuild',

@@ -12,17 +12,18 @@ import type { Row } from '../row.ts';
 /** A dead letter, joined with its bytes; null if they are not stored. */
 export type DeadLetter<Bytes = RecordBytes> = { id: string; entry: LedgerRecord; bytes: Bytes | null };
 
-/** A dead letter for display: no headers and value, which may hold secrets and personal data. Instants: ISO 8601. */
+/**
+ * A dead letter for display, without its value and the values of its headers, which may hold secrets and personal data.
+ * Instants are ISO 8601.
+ */
 export type DeadLetterDetails = Pick<
   LedgerRecord,
   'topic' | 'partition' | 'offset' | 'reason' | 'detail' | 'count' | 'generations'
 > & {
   id: string;
-  /** The key if it is an id; else its size. `unknown` without the bytes of the record. */
+  /** The key if it is an id, else its size, such as `<12 bytes>`; `unknown` without the bytes of the record. */
   key: string;
-  /**
-   * The id of the organization, or its size; null without the record's bytes, or if the record names no organization.
-   */
+  /** The id of the organization, or its size; null without the bytes, or if the record names no organization. */
   orgId: string | null;
   firstAt: string;
   lastAt: string;
@@ -38,15 +39,16 @@ export type DeadLetterDetails = Pick<
 
 type ShownBytes = Omit<RecordBytes, 'headers' | 'value'> & { headers?: RecordHeaderBytes[] };
 
-/** Header names that are shown, at most, and the characters of each. */
+/** At most this many header names are shown. */
 const headerNamesMax = 10;
+/** At most this many characters of a header name are shown. */
 const headerNameLengthMax = 40;
 
 const shownName = ({ name }: RecordHeaderBytes): string =>
   name.slice(0, headerNameLengthMax).replace(/[^\x21-\x7e]/g, '?');
 
-/** No release can apply a record refused for one of these reasons: the source must publish its entity again. */
-const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
+/** No release can apply a record that has one of these reasons: the source system must publish its entity again. */
+const finalReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
   'not_json',
   'key_mismatch',
   'too_large',
@@ -55,7 +57,7 @@ const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
 
 /** The verb for a dead letter: `purge` if no release can apply its record. */
 export const verbFor = (reason: string): 'redrive' | 'purge' =>
-  hopelessReasons.has(reason) ? 'purge' : 'redrive';
+  finalReasons.has(reason) ? 'purge' : 'redrive';
 
 /** The part of a dead letter that may be displayed. */
 export function deadLetterDetails(
@@ -69,7 +71,7 @@ export function deadLetterDetails(
     partition,
     offset,
     key: bytes ? shownKey(bytes, prefix) : 'unknown',
-    orgId: (bytes?.orgId ?? null) && shownId(bytes?.orgId ?? ''),
+    orgId: bytes?.orgId ? shownId(bytes.orgId) : null,
     reason,
     detail,
     firstAt: entry.firstAt.toISOString(),

@@ -19,18 +19,18 @@ import { type DeadLetter, type DeadLetterDetails, deadLetterDetails } from './de
 import { matcherOf, needsBytes, spansOf } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
-/** The dead letters of a filter. */
+/** The dead letters that match a filter. */
 export type DeadLetterList = {
   deadLetters: DeadLetterDetails[];
-  /** The number of all dead letters, listed or not. */
+  /** The number of all matching dead letters, listed or not. */
   total: number;
-  /** All of them, by topic and reason. */
+  /** The number of matching dead letters by topic and reason. */
   counts: UnappliedCount[];
 };
 
 /**
- * Lists the latest dead letters of a filter, the latest first; with `after`, those after that id, in the order of the
- * ledger. Counts all that it matches.
+ * Lists the latest dead letters that match a filter, the latest first. With `after`, lists the dead letters that follow
+ * this id in the order of the ledger. Counts all matching dead letters.
  */
 export async function listDeadLetters(
   { control, config }: { control: Db; config: { TOPIC_PREFIX: string } },
@@ -56,7 +56,7 @@ const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 /** A filter, and the function that tests whether it matches a record. */
 type Matching = { filter: DeadLetterFilter; matches: (record: LedgerRecord) => boolean };
 
-/** Reads no headers and values, which may be large. */
+/** Joins entries with their bytes, but reads no headers and values, which may be large. */
 async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): Promise<DeadLetterDetails[]> {
   const found = await recordBytesOf(control)
     .find({ _id: { $in: entries.map(recordId) } })
@@ -69,7 +69,7 @@ async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): 
   });
 }
 
-/** Reads the spans by their latest rejection, until no other span can have a later record than the records found. */
+/** Reads the spans by their latest rejection, until no further span can have a later record than those found. */
 async function readLatest(
   control: Db,
   { filter, matches }: Matching,
@@ -87,13 +87,16 @@ async function readLatest(
   return latest;
 }
 
+/** Reads the records that follow the id `after` in the order of the ledger; '' begins with the first record. */
 async function readAfter(control: Db, { filter, matches }: Matching, after: string, limit: number) {
   const found: LedgerRecord[] = [];
   const start = after === '' ? null : parseRecordId(after);
   const startSpan = start ? spanIdOf(start) : '';
   const spans = { ...spansOf({ filter, limit }), _id: { $gte: startSpan } };
-  const isAfter = ({ offset, timestampMs }: LedgerRecord) =>
-    start === null || offset > start.offset || (offset === start.offset && timestampMs > start.timestampMs);
+  const isAfter = ({ offset, timestampMs }: LedgerRecord) => {
+    if (start === null || offset > start.offset) return true;
+    return offset === start.offset && timestampMs > start.timestampMs;
+  };
   for await (const span of readSpans(control, spans)) {
     const records = standing(span).filter(matches);
     found.push(...(span._id === startSpan ? records.filter(isAfter) : records));
@@ -102,7 +105,7 @@ async function readAfter(control: Db, { filter, matches }: Matching, after: stri
   return found.slice(0, limit);
 }
 
-/** The counts of the ledger, unless the filter asks for times, or for fields of the bytes. */
+/** Uses the counts that the ledger keeps, unless the filter names a time or a field of the bytes. */
 async function countMatching(control: Db, { filter, matches }: Matching): Promise<UnappliedCount[]> {
   const { topic, reason, since, until } = filter;
   if (!since && !until && !needsBytes(filter)) {

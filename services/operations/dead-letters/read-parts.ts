@@ -7,28 +7,28 @@ import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import type { ReadRecords } from './read-records.ts';
 import type { ReadDeadLetter, RedriveResult } from './redrive.ts';
 
-/** Dead letters with their records, and dead letters whose bytes the store and the log both lack. */
+/** Dead letters with their records, and dead letters whose bytes neither MongoDB nor the log has. */
 type Part = { readable: ReadDeadLetter[]; refused: RedriveResult[] };
 
 type Deps = { control: Db; readRecords: ReadRecords | null };
 
-/** The bytes of a part are bounded. A single larger dead letter is a part of its own. */
+/** A part has at most this many bytes, so that memory is bounded. A larger dead letter is a part of its own. */
 const bytesPerPart = 4 * 1024 * 1024;
 
-/** Neighbours whose bytes are all stored, or all read from the log of one partition. */
+/** Consecutive dead letters whose bytes are all stored, or are all in the log of one partition. */
 type Run = { isStored: boolean; entries: LedgerRecord[] };
 
 /**
- * Reads the records of dead letters in parts, in their order: from the stored bytes, else from the log. The position in
- * the log decides about each record, but in order, fewer of them are superseded.
+ * Reads the records of dead letters in parts, from the stored bytes or else from the log. The parts keep the order of
+ * the entries: in log order, fewer records are superseded by a later one that was applied first.
  */
 export async function* readParts(deps: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
   const sizes = await readSizes(deps.control, entries);
+  const sizeOf = (entry: LedgerRecord) => sizes.get(recordId(entry)) ?? 0;
   for (const { isStored, entries: run } of runsOf(entries, sizes)) {
-    if (!isStored) yield* readLog(deps, run);
-    else
-      for (const part of splitBySize(run, (one) => sizes.get(recordId(one)) ?? 0, bytesPerPart))
-        yield await readBytes(deps, part);
+    if (isStored)
+      for (const part of splitBySize(run, sizeOf, bytesPerPart)) yield await readStored(deps, part);
+    else yield* readLog(deps, run);
   }
 }
 
@@ -53,8 +53,8 @@ function runsOf(entries: LedgerRecord[], sizes: Map<string, number>): Run[] {
   return runs;
 }
 
-/** Omits a record whose bytes a purge has removed since the sizes were read. */
-async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Part> {
+/** Reads records from their stored bytes. Omits a record whose bytes a purge has removed since the sizes were read. */
+async function readStored({ control }: Deps, entries: LedgerRecord[]): Promise<Part> {
   const found = await recordBytesOf(control)
     .find({ _id: { $in: entries.map(recordId) } })
     .toArray();
@@ -68,7 +68,8 @@ async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Pa
 }
 
 /**
- * Reads the records of one partition from the log. A topic that was created again has other records at their offsets.
+ * Reads the records of one partition from the log, and refuses those that it lacks. Compares the timestamps, because a
+ * topic that was created again has other records at the same offsets.
  */
 async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
   const [first] = entries;

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { projectionVersion } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
 import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
@@ -20,7 +20,7 @@ export type RedriveSelectedDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'
   readRecords: ReadRecords | null;
 };
 
-/** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
+/** A summary names at most this many refused dead letters, and counts the others, which `list` shows. */
 const refusalsListedMax = 100;
 
 type Refusal = Extract<RedriveResult, { outcome: 'refused' }>;
@@ -32,7 +32,7 @@ export type RedriveSummary = {
   applied: number;
   superseded: number;
   refused: number;
-  /** The first of the refused ones. */
+  /** The first refused dead letters. */
   refusals: Refusal[];
   /** The given ids that name no dead letter. */
   notFound: string[];
@@ -49,7 +49,10 @@ export async function needsLog(control: Db, selection: Selection): Promise<boole
 
 type RedriveOptions = { dryRun: boolean; onProgress: (done: number, total: number) => void };
 
-/** Re-drives the selected dead letters on every generation that lacks their records and that this release can write. */
+/**
+ * Re-drives the selected dead letters on every generation that lacks their records and that this release can write. A
+ * failure ends the run, but the outcomes before it stay, so the operator runs the command again for the rest.
+ */
 export async function redriveSelected(
   deps: RedriveSelectedDeps,
   selection: Selection,
@@ -79,8 +82,9 @@ export async function redriveSelected(
   for await (const records of selected(deps.control, selection))
     try {
       for await (const part of readParts(deps, records)) {
-        const outcomes = await redriveOnEach(deps, part.readable, { dryRun });
-        add([...part.readable.map((one) => outcomes.get(one.id) ?? openElsewhere(one)), ...part.refused]);
+        const outcomes = await redriveOnTargets(deps, part.readable, { dryRun });
+        const results = part.readable.map((one) => outcomes.get(one.id) ?? refuseOtherVersion(one));
+        add([...results, ...part.refused]);
       }
     } catch (error) {
       const chunk = records[0] ? ` starting at ${recordId(records[0])}` : '';
@@ -92,10 +96,10 @@ export async function redriveSelected(
   return { ...summary, notFound: [...missing] };
 }
 
+/** The generations that a redrive writes: their documents have the projection version of this release. */
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
-  const [{ generations }, at] = await Promise.all([requireRegistry(control), now()]);
-  return generations
-    .filter(({ state }) => state !== 'dropping' && state !== 'dropped')
+  const [registry, at] = await Promise.all([requireRegistry(control), now()]);
+  return livingGenerations(registry)
     .filter((one) => one.projectionVersion === projectionVersion)
     .map(({ number: generation }) => ({
       control,
@@ -107,8 +111,11 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
     }));
 }
 
-/** The outcome of a dead letter is its worst one, because it stays if one generation refuses it. */
-async function redriveOnEach(
+/**
+ * Re-drives dead letters on each target that lacks them. Returns the worst outcome of each, by id: a dead letter stays
+ * if one generation refuses it.
+ */
+async function redriveOnTargets(
   deps: RedriveSelectedDeps,
   readable: ReadDeadLetter[],
   options: { dryRun: boolean },
@@ -125,7 +132,8 @@ async function redriveOnEach(
   return worst;
 }
 
-const openElsewhere = ({ id, entry }: { id: string; entry: LedgerRecord }): RedriveResult => ({
+/** The result for a dead letter that only generations of another release lack. */
+const refuseOtherVersion = ({ id, entry }: { id: string; entry: LedgerRecord }): RedriveResult => ({
   id,
   outcome: 'refused',
   reason: 'other_version',

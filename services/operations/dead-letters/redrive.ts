@@ -32,7 +32,7 @@ export type RedriveResult = { id: string } & (
 /** A dead letter with its record, which was read from its stored bytes or from the log. */
 export type ReadDeadLetter = { id: string; entry: LedgerRecord; record: KafkaRecord };
 
-/** A dead letter that stays, with its latest rejection. */
+/** A dead letter that was rejected again, with its latest rejection. */
 type StillRejected = { entry: LedgerRecord; rejection: Rejection };
 
 /**
@@ -77,7 +77,7 @@ async function redriveKind(
   return inLogOrder.map(({ id, record }) => finalResult(id, rejections.get(record), expected.get(record)));
 }
 
-/** The result for an applied dead letter. Only the preview knows whether a later version was already stored. */
+/** The result after the redrive. Only the preview knows whether a later version was already stored. */
 function finalResult(
   id: string,
   rejection: Rejection | undefined,
@@ -87,10 +87,10 @@ function finalResult(
   return expected?.outcome === 'superseded' ? expected : { id, outcome: 'applied' };
 }
 
-/** The dependencies of the engine. */
+/** The dependencies of the engine for records that are applied long after later ones. */
 const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
   ...deps,
-  // The positions of dead letters count as applied, although their records never were.
+  // The projectors' positions are past the dead letters, so they do not show whether a record was applied.
   isApplied: () => false,
   outOfOrder: true,
   onNotRefreshed: () => undefined,
@@ -120,7 +120,7 @@ async function apply(
   return rejections;
 }
 
-/** Counts another rejection of each rejected record, and closes the others. */
+/** Stores another rejection of each rejected dead letter, and closes the others. */
 async function settle(
   deps: RedriveDeps,
   readable: ReadDeadLetter[],

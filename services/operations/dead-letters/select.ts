@@ -11,12 +11,12 @@ import { isStanding, purgeDeadLetters, readSpans, standing } from '../../../shar
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { DeadLetterFilter, Selection } from './selection.ts';
 
-/** Records of a chunk, at most. */
+/** A chunk has at most this many records. */
 const recordsPerChunk = 200;
 
 /**
- * Yields the selected unapplied records in chunks, in the order of the spans, and in log order within a span. Includes
- * records at later offsets that projectors reject during the selection.
+ * Yields the selected unapplied records in chunks, partition by partition in log order. Includes records that
+ * projectors reject during the selection, if the selection has not passed their offsets.
  */
 export async function* selected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
   const matches = 'ids' in selection ? byIds(selection.ids) : await matcherOf(control, selection.filter);
@@ -45,7 +45,7 @@ async function* chunks(
   if (chunk.length > 0) yield chunk;
 }
 
-/** The spans that may hold selected records. */
+/** A filter of MongoDB for the spans that may hold selected records. Their records are then matched one by one. */
 export function spansOf(selection: Selection): Filter<LedgerSpan> {
   if ('ids' in selection) return { _id: { $in: selection.ids.map((id) => spanIdOf(parseRecordId(id))) } };
   const { topic, reason, since } = selection.filter;
@@ -60,7 +60,7 @@ function byIds(ids: string[]): (record: LedgerRecord) => boolean {
   return (record) => wanted.has(recordId(record));
 }
 
-/** Matches the fields of the ledger. */
+/** Matches the fields of a filter that the ledger has. */
 const byFilter =
   ({ reason, since, until }: DeadLetterFilter) =>
   (record: LedgerRecord): boolean =>
@@ -68,12 +68,12 @@ const byFilter =
     (since === undefined || record.lastAt >= since) &&
     (until === undefined || record.lastAt < until);
 
-/** Whether a filter asks for fields of the bytes. */
+/** Whether a filter names a field that only the stored bytes have. */
 export const needsBytes = ({ key, org }: DeadLetterFilter): boolean => key !== undefined || org !== undefined;
 
 /**
- * Matches all fields of a filter. The fields of the bytes have no index: one scan of the bytes, whose size is bounded,
- * costs less than look-ups by the ids of all records.
+ * Returns the function that matches all fields of a filter. No index has the key or the organization: one scan of the
+ * bytes, whose size is bounded, costs less than look-ups by the ids of all records.
  */
 export async function matcherOf(
   control: Db,

@@ -2,33 +2,33 @@ import type { Db } from 'mongodb';
 import { placeText, type RecordPlace, type Skip } from '../../../shared/control/ledger.ts';
 import { readSkip } from '../../../shared/control/ledger-store.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { digits } from '../../../shared/runtime/counted.ts';
 
-/** The generations that have yet to apply a record, and its skip by an earlier command. */
-type Checked = { generations: number[]; earlier: Skip | null };
+/** The generations that have yet to apply a record, and its skip by an earlier command; null without one. */
+type SkipCheck = { generations: number[]; earlier: Skip | null };
 
 /**
- * Checks a record before it is skipped. Throws if every generation has applied it, or if the log has no such record: a
- * misspelt place would leave the partition as it is.
+ * Checks a record before it is skipped. Throws if every generation has applied it, or if the log has no such record:
+ * otherwise a misspelt place would be stored, and the partition would still stand.
  */
-export async function checkSkip(control: Db, place: RecordPlace): Promise<Checked> {
+export async function checkSkip(control: Db, place: RecordPlace): Promise<SkipCheck> {
   const { topic, partition, offset } = place;
-  const [{ generations }, earlier, progress] = await Promise.all([
+  const [registry, earlier, progress] = await Promise.all([
     requireRegistry(control),
     readSkip(control, place),
     progressOf(control).find({ topic, partition }).toArray(),
   ]);
-  const living = generations.filter(({ state }) => state !== 'dropping' && state !== 'dropped');
-  const reading = progress.filter(({ generation }) => living.some(({ number }) => number === generation));
-  if (reading.length === 0) throw new Error(`no projector has read ${partitionKey(place)}: see "status"`);
-  const end = Math.max(...reading.map((one) => one.end));
+  const living = new Set(livingGenerations(registry).map(({ number }) => number));
+  const ofLiving = progress.filter(({ generation }) => living.has(generation));
+  if (ofLiving.length === 0) throw new Error(`no projector has read ${partitionKey(place)}: see "status"`);
+  const end = Math.max(...ofLiving.map((one) => one.end));
   if (offset >= end)
     throw new Error(`${placeText(place)} is not in the log, which ends before offset ${digits(end)}`);
-  const unapplied = reading.filter(({ applied }) => applied.position <= offset);
+  const unapplied = ofLiving.filter(({ applied }) => applied.position <= offset);
   if (unapplied.length === 0 && !earlier) {
-    const positions = reading.map(
+    const positions = ofLiving.map(
       (one) => `generation ${one.generation} is at offset ${digits(one.applied.position)}`,
     );
     throw new Error(`${placeText(place)} is applied already, or is a dead letter: ${positions.join(', ')}`);

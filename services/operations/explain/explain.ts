@@ -3,7 +3,7 @@ import { type Generation, projectionVersion } from '../../../shared/control/gene
 import { readLedgerRecords } from '../../../shared/control/ledger-store.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
@@ -24,6 +24,7 @@ import type { ExplainedDocument, ExplainedRecord, ExplainedReference, Explanatio
 type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
   config: { DATABASE_NAME: string; TOPIC_PREFIX: string };
 };
+/** A generation with its database, as a side of a comparison. */
 type Side = { generation: Generation; number: number; database: Db };
 
 /**
@@ -34,8 +35,7 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, control, config } = deps;
   const registry = await requireRegistry(control);
   const now = await deps.now();
-  const sides = registry.generations
-    .filter(({ state }) => state !== 'dropped' && state !== 'dropping')
+  const sides = livingGenerations(registry)
     .map((generation) => ({
       generation,
       number: generation.number,
@@ -65,9 +65,10 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   };
 }
 
+/** An explanation has at most this many dead letters. */
 const refusedMax = 10;
 
-/** The latest dead letters whose bytes name the entity by their key, subject or state. */
+/** The latest dead letters that name the entity in their key, subject or state. */
 async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
   const found = await recordBytesOf(control)
     .find({ subjects: id })
@@ -93,9 +94,9 @@ export function idInTrace({ _id, pathId, route }: RequestTrace): string {
   throw new Error(`the request ${_id} was for ${route ?? 'no route'}, without an id`);
 }
 
-/** The Kafka record that a stored entity comes from; null if the entity has no position. */
+/** The Kafka record that a stored entity comes from; null if the entity has no valid position. */
 function recordAt(topic: string, position: Position | null | undefined): ExplainedRecord | null {
-  // An operator's edit may have made anything of it.
+  // An operator may have edited the document, so the type is checked.
   if (typeof position?.partition !== 'number' || typeof position.offset !== 'number') return null;
   const { partition, offset, timestampMs } = position;
   return { topic, partition, offset, time: recordTime(timestampMs) };
@@ -123,7 +124,7 @@ async function explainDocument(
     const found = await differences(source, kind, await source.reread(kind, [id]), now);
     return found.flat().map(({ field }) => field);
   };
-  const outdated = async () => {
+  const verifyFields = async () => {
     const { differing } = await verifyDocuments(engineOf(database, now), kind, [id], { isRepair: false });
     return differing.get(id) ?? [];
   };
@@ -145,7 +146,7 @@ async function explainDocument(
     references: await explainReferences(database, kind, document, prefix),
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
     fanOut: document.fanOutCursor ?? null,
-    outdated: generation.projectionVersion === projectionVersion ? await outdated() : null,
+    outdated: generation.projectionVersion === projectionVersion ? await verifyFields() : null,
     differsFromActive: active && active !== side ? await compareWith(active) : null,
   };
 }
@@ -190,14 +191,12 @@ function referenceStatus(entity: StoredDocument | undefined, orgId: string | nul
   return entity.state === undefined ? 'deleted' : 'living';
 }
 
-/**
- * When the API begins to answer as if a conversation or a message did not exist; null for never, and for other kinds.
- */
+/** When the retention of a conversation or message ends, so that the API answers 404; null for never. */
 async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocument): Promise<Date | null> {
   if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
   const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');
   const filter = { _id: kind === 'message' ? String(state.conversationId) : _id };
   const conversation = await conversations.findOne(filter, { projection: visibilityFields });
-  const from: unknown = kind === 'message' ? state.createdAt : conversation?.state.updatedAt;
-  return conversation && from instanceof Date ? expiry(conversation, from) : null;
+  const retainedFrom: unknown = kind === 'message' ? state.createdAt : conversation?.state.updatedAt;
+  return conversation && retainedFrom instanceof Date ? expiry(conversation, retainedFrom) : null;
 }

@@ -25,7 +25,7 @@ export type ExplainedReference = {
 /** The progress of a record's partition: records from `position` on are not applied yet. */
 type ExplainedPartition = { position: number; end: number; completeTo: string };
 
-/** A document in one generation, and the records that it was made of. Instants are ISO 8601. */
+/** A document in one generation, and the records that it was made from. Instants are ISO 8601. */
 export type ExplainedDocument = {
   generation: number;
   generationState: GenerationState;
@@ -64,7 +64,7 @@ type ExplainedDeadLetter = {
 /** A request whose path names an entity. `key` is null if the API accepted no key, `code` if it returned no error. */
 type ExplainedRequest = { id: string; time: string; status: number; code: string | null; key: string | null };
 
-/** All that is known of the documents with an id. Instants are ISO 8601. */
+/** The documents with an id in each generation, and the records and requests that name it. Instants are ISO 8601. */
 export type Explanation = {
   id: string;
   /** Up to this instant all events are applied in the active generation. */

@@ -6,7 +6,7 @@ export const notFoundText = ({ id, completeTo, refused }: Explanation): string =
   `${id}: no living generation has a document with this id` +
   `${refused.length === 0 ? ', and no dead letter names it' : ''}. Complete up to ${completeTo ?? 'no instant yet'}.`;
 
-/** The facts of a document as a whole. `now` is the explanation's. */
+/** The rows about a document as a whole. `now` is the time of the explanation. */
 export function documentRows(document: ExplainedDocument, now: string): Row[] {
   const { generation, generationState, orgId, status, partition } = document;
   const state =
@@ -42,13 +42,13 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
 };
 
-/** An entity, or its Kafka tombstone, that a document was made of. */
+/** A record that a document was made from: that of its own state, its Kafka tombstone, or that of a reference. */
 export type Ingredient = Omit<ExplainedReference, 'edge'> & {
   /** `state`, `tombstone`, or the name of the reference in the projection. */
   field: string;
 };
 
-/** The entities that a document was made of: itself, its Kafka tombstone, then its references. */
+/** The ingredients of a document: its state, its Kafka tombstone if any, then its references. */
 export function ingredients(document: ExplainedDocument): Ingredient[] {
   const { kind, id, status, version, record, tombstone, references } = document;
   const own = { kind, id, fields: [] };
