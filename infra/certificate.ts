@@ -3,13 +3,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 
-/** A self-signed certificate for `localhost`, valid for a year, and its key, both as PEM. */
+/** Creates a self-signed certificate for `localhost`, valid for a year, and its key, both as PEM. */
 export async function selfSigned() {
   const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
   return { cert: pair.cert, key: pair.private };
 }
 
-/** Writes a self-signed certificate and its key. Returns the certificate and the API's settings that name the files. */
+/**
+ * Writes a self-signed certificate and its key to files. Returns the certificate, and the API's settings for the files.
+ */
 export async function writeCertificate(folder: string) {
   const { cert, key } = await selfSigned();
   const settings = { API_TLS_CERT: join(folder, 'cert.pem'), API_TLS_KEY: join(folder, 'key.pem') };
@@ -19,12 +21,12 @@ export async function writeCertificate(folder: string) {
 }
 
 /**
- * A new authority: its certificate, and a function that issues certificates for `localhost`, with their keys, as PEM.
+ * Creates a certificate authority. `issue` creates a certificate for `localhost`, with its key. All are PEM.
  */
 export async function createAuthority() {
   const name = [{ name: 'commonName', value: `authority ${randomUUID()}` }];
-  const isAuthority = [{ name: 'basicConstraints' as const, cA: true }];
-  const authority = await generate(name, { keySize: 2048, extensions: isAuthority });
+  const extensions = [{ name: 'basicConstraints' as const, cA: true }];
+  const authority = await generate(name, { keySize: 2048, extensions });
   return {
     cert: authority.cert,
     issue: async () => {

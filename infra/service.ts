@@ -15,9 +15,9 @@ export type Service = {
   stderr: () => string;
   /** Resolves with the first log line that has this message; rejects when the process ends first. */
   logged: (message: string) => Promise<LogLine>;
-  /** Reads and drops further stdout: parsing each line would cost this process more than the request behind it. */
+  /** Drops further stdout. To parse each line would cost this process more than its request costs the API. */
   dropOutput: () => void;
-  /** Empty while the process runs; after its end, one error with its last lines. */
+  /** Returns no error while the process runs; after its end, one error with its last log lines. */
   failures: () => Error[];
   /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
@@ -30,13 +30,13 @@ type Environment = Record<string, string | undefined>;
 type Options = {
   /** Receives each line of stdout and stderr. */
   onLine?: (line: string) => void;
-  /** The last lines of stdout and of the log that are kept; all of them by default. */
+  /** The maximum of lines of stdout, and of the log, that are kept: the last ones. By default all lines are kept. */
   linesMax?: number;
-  /** Runs the process in its own process group: a Ctrl-C reaches only the process that started it. */
+  /** Runs the process in a process group of its own, so that a Ctrl-C reaches only the process that started it. */
   ownGroup?: boolean;
 };
 
-/** Starts a service with the flags of Node that it has in production. */
+/** Starts a service with the options of Node that it has in production. */
 export const startService = (
   name: 'api' | 'projector' | 'cli' | 'console',
   environment: Environment,
@@ -50,10 +50,10 @@ export const startService = (
     options,
   );
 
-/** As in the image and in `npm run api`. */
+/** The heap of the API, as in the image and in `npm run api`. */
 const apiHeap = { NODE_OPTIONS: '--max-semi-space-size=16' };
 
-/** As in the image and in `npm run`: memory that is freed goes back to the system at once. */
+/** Lets glibc give freed memory back to the system at once, as in the image and in `npm run`. */
 export const mallocSettings = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' };
 
 /** Runs a script of the project, named by its path from the root. */
@@ -64,20 +64,20 @@ export const startScript = (
   options: Options = {},
 ): Service =>
   startCommand(
-    // kafkajs sets negative timeouts, which Node would warn of.
+    // kafkajs sets negative timeouts, and Node would print a warning.
     [process.execPath, '--disable-warning=TimeoutNegativeWarning', script, ...args],
     environment,
     script,
     options,
   );
 
-/** The variables that a process inherits from this one. No setting of a service is among them. */
-const inherited = () => {
+/** The variables that a process inherits from this one. It inherits no setting of a service. */
+const inheritedVariables = () => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, NODE_COMPILE_CACHE };
 };
 
-/** Runs a command; `name` stands for it in errors. */
+/** Runs a command. Errors call it `name`. */
 export function startCommand(
   command: string[],
   environment: Environment,
@@ -86,7 +86,7 @@ export function startCommand(
 ): Service {
   const [file = '', ...args] = dieWithParent().concat(command);
   const child = spawn(file, args, {
-    env: { ...inherited(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
+    env: { ...inheritedVariables(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: ownGroup,
   });
@@ -96,7 +96,7 @@ export function startCommand(
   const lines = createInterface({ input: child.stdout }).on('line', (text) => {
     onLine?.(text);
     if (output.push(text) > linesMax) output.shift();
-    // The last line of a process that is killed may be incomplete.
+    // Other output is no log line, and the last line of a killed process may be incomplete.
     if (!text.startsWith('{"level"') || !text.endsWith('}')) return;
     const line = JSON.parse(text) as LogLine;
     if (log.push(line) > linesMax) log.shift();
@@ -143,7 +143,7 @@ export function startCommand(
 function failuresOf(name: string, { exitCode, signalCode }: ChildProcess, log: LogLine[], errors: string) {
   const code = exitCode ?? signalCode;
   if (code === null) return [];
-  const reasons = log.slice(0, -8).filter(({ level }) => level === 'fatal');
-  const lines = [...reasons, ...log.slice(-8)].map((line) => JSON.stringify(line));
+  const fatalBefore = log.slice(0, -8).filter(({ level }) => level === 'fatal');
+  const lines = [...fatalBefore, ...log.slice(-8)].map((line) => JSON.stringify(line));
   return [new Error([`${name} ended with ${code}`, ...lines, errors].join('\n'))];
 }

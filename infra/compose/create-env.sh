@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes .env with new passwords, and a certificate for the proxy, which docker-compose.yml expects. Refuses to replace
-# them, because the servers keep the passwords of their first start. Needs openssl.
+# Writes .env with new passwords, and .certificate with a certificate for the proxy, as docker-compose.yml expects them.
+# Refuses to replace them, because the servers keep the passwords of their first start. Needs openssl.
 set -eu
 cd "$(dirname "$0")/../.."
 for path in .env .certificate; do
@@ -11,7 +11,7 @@ for path in .env .certificate; do
 done
 umask 077
 mkdir .certificate
-# openssl reports its progress on stderr, too.
+# openssl writes its progress to stderr, so the script prints stderr only if openssl fails.
 if ! output=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=localhost \
   -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout .certificate/proxy.pem.key -out .certificate/proxy.pem \
   2>&1); then

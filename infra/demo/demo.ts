@@ -23,7 +23,7 @@ type Demo = Output & {
   closers: AsyncDisposableStack;
 };
 
-/** The time that a service has to stop before it is killed. */
+/** The time that a service has to stop before the demo kills it. */
 const stopGraceMs = 15_000;
 const changesPerRound = 5;
 const roundMs = 250;
@@ -44,6 +44,7 @@ export async function runDemo(demo: Demo): Promise<void> {
   closers.defer(connections.close);
   const { environment } = connections;
   const ended = Promise.withResolvers<never>();
+  /** Services whose end is part of the demo. */
   const mayEnd = new Set<Service>();
   const start = (
     service: 'api' | 'projector' | 'console',
@@ -56,18 +57,17 @@ export async function runDemo(demo: Demo): Promise<void> {
     process.once('exit', () => void started.stop('SIGKILL'));
     closers.defer(() => started.stop('SIGTERM', stopGraceMs).then(() => undefined));
     say(`Started ${name}, log: ${logFile}`);
-    void started.exited.then((how) => {
+    void started.exited.then((code) => {
       if (demo.stopping.aborted || mayEnd.has(started)) return;
-      if (how === startAgainCode) return void start(service, settings, name);
-      const lines = `${started.stdout()}\n${started.stderr()}`.trimEnd().split('\n').slice(-15);
-      ended.reject(new Error(`The ${name} has exited (${how}). Its log ends with:\n${lines.join('\n')}`));
+      if (code === startAgainCode) start(service, settings, name);
+      else ended.reject(exitError(name, code, started));
     });
     return started;
   };
   const projector = start('projector', { GENERATION: '1' });
   const api = start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...tls });
   const console = start('console', { CONSOLE_PORT: '0' });
-  const present = async () => {
+  const runSteps = async () => {
     const sampleData = generateSampleData(options);
     const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
     await publishAndWait(connections, sampleData, demo);
@@ -89,7 +89,13 @@ export async function runDemo(demo: Demo): Promise<void> {
       ),
     ]);
   };
-  await Promise.race([present(), ended.promise]);
+  await Promise.race([runSteps(), ended.promise]);
+}
+
+/** The error of a service that has exited, with the end of its log. */
+function exitError(name: string, code: number | string, { stdout, stderr }: Service): Error {
+  const lines = `${stdout()}\n${stderr()}`.trimEnd().split('\n').slice(-15);
+  return new Error(`The ${name} has exited (${code}). Its log ends with:\n${lines.join('\n')}`);
 }
 
 /** Creates a file, and returns the function that appends a line to it. */
@@ -112,7 +118,10 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
     const { records, lag } = await readProgress(connections);
     report('Projecting events')(1 - lag / records);
     if (lag === 0) return;
-    if (lag < lowest) [lowest, stalledAt] = [lag, performance.now() + stalledAfterMs];
+    if (lag < lowest) {
+      lowest = lag;
+      stalledAt = performance.now() + stalledAfterMs;
+    }
     if (performance.now() > stalledAt) {
       always(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
       await showCommand({ say: always, always }, connections.environment, ['status']);

@@ -20,7 +20,7 @@ export async function keepLogs(folder: string): Promise<string[]> {
   return kept.sort();
 }
 
-/** Picks the logs of the server that answered with the error. A service needs no file: its error ends with its log. */
+/** Picks the logs of the server whose client threw the error. The error of a service already has the end of its log. */
 export function logsOfCause(error: unknown, names: string[]): string[] {
   const kind = error instanceof Error ? error.name : '';
   if (kind.startsWith('KafkaJS')) return names.filter((name) => name.startsWith('kafka'));

@@ -8,7 +8,7 @@ import { type Size, sizes } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
 import { keepLogs, logsOfCause } from './logs.ts';
 
-/** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
+/** npm sends a Ctrl-C again that the terminal has already sent. So signals within this time count as one. */
 const sameSignalMs = 1_000;
 
 const options = createProgram('npm start --')

@@ -25,7 +25,7 @@ export type Connections = KafkaConnection & {
 export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<Connections> {
   const isShared = Object.values(how).includes('environment');
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
-  // Settings of the connection to Kafka; others could change the behaviour of a service.
+  // Takes only the settings of the connection to Kafka. Others could change the behaviour of a service.
   const given = Object.entries(process.env).filter(
     ([key]) => how.kafka === 'environment' && key.startsWith('KAFKA_'),
   );
@@ -49,7 +49,7 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
       const { databases } = await mongo.db().admin().listDatabases({ nameOnly: true });
       for (const database of databases)
         if (isOwn(database.name)) await mongo.db(database.name).dropDatabase();
-      // Kafka keeps the group of a killed projector, because the group has members for a while.
+      // Kafka refuses to delete the group of a killed projector, which still has members for a while.
       const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId).filter(isOwn);
       await admin.deleteGroups(groups).catch(() => undefined);
     }

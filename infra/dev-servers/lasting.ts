@@ -12,10 +12,10 @@ import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
 import { storeServes } from './store.ts';
 
-/** A stack that outlives the command that started it. A process of its own, the holder, keeps it until `down`. */
+/** A stack that outlives the command that started it. A further process, the holder, keeps it until `down`. */
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
 
-/** This clone has its own folder, so its servers and data are its own. */
+/** Each clone of the repository has a folder of its own in the cache, so clones do not share servers or data. */
 const clone = join(import.meta.dirname, '../..');
 const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
 export const dataDir = join(dir, 'data');
@@ -83,11 +83,11 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
   });
 
 /**
- * Starts a stack, and holds it until it is asked to stop. Reports progress to its parent, then disconnects, so that the
- * parent can exit.
+ * The work of the holder: starts a stack, and keeps it until a command asks to stop it. It reports progress to its
+ * parent, then disconnects, so that the parent can exit.
  */
 export async function hold(): Promise<void> {
-  // If the parent dies first, this ends the process group, including the installers that this process has started.
+  // If the parent dies first, ends the process group: this process, and the installers that it has started.
   const giveUp = () => process.kill(-process.pid, 'SIGTERM');
   process.once('disconnect', giveUp);
   const report = (line: string): void => {
@@ -121,13 +121,16 @@ async function answer(socket: Socket, { stop, servers: _, ...stack }: Stack): Pr
   });
 }
 
-/** Reads until the client ends its half of the connection. Node's `text` would close ours, and lose the answer. */
+/**
+ * Reads until the client ends its half of the connection. Node's `text` would also close this half, before the answer.
+ */
 export async function readQuestion(socket: Socket): Promise<string> {
   let question = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) question += String(chunk);
   return question;
 }
 
+/** Runs `work` while no other command changes the stack of this clone. */
 async function exclusively<T>(work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(dir), { recursive: true });
   return withLock(`${dir}.lock`, work);

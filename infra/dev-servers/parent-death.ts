@@ -6,8 +6,9 @@ import { existsSync } from 'node:fs';
 type ParentDeathHook = { revoke: () => Promise<void> };
 
 /**
- * A shell in its own process group reads a pipe that only this process holds open. A line on the pipe revokes the
- * command. If the pipe closes without a line, this process has died: the kernel closes it even after SIGKILL.
+ * Registers a command that runs when this process dies. A shell in a process group of its own reads a pipe that only
+ * this process holds open. A line on the pipe revokes the command. If the pipe closes without a line, this process has
+ * died: the kernel closes the pipe even after SIGKILL.
  */
 export function onParentDeath(command: readonly string[]): ParentDeathHook {
   const shell = spawn('sh', ['-c', 'read -r _ || exec "$@"', 'sh', ...command], {

@@ -1,6 +1,6 @@
 import type { Server } from './native/server.ts';
 
-/** Where Kafka and the store come from, in order of preference. */
+/** The sources of Kafka and MongoDB, in order of preference. */
 export const providers = ['environment', 'docker', 'native'] as const;
 export type Provider = (typeof providers)[number];
 

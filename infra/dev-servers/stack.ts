@@ -18,9 +18,9 @@ type Start = (options: StackOptions, name: ServerName) => Promise<Started>;
 const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native: startNative };
 
 /**
- * Takes Kafka and the store from the environment. Starts a server that the environment does not name with the first
- * available provider: Docker, or programs installed into the user's cache folder. Without an available provider,
- * rejects with one message that lists the reasons.
+ * Takes Kafka and MongoDB from the environment. Starts a server that the environment does not name by the first
+ * provider that can: Docker, or programs in the user's cache folder. If no provider can, rejects with one message that
+ * lists the reasons.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { providers: allowed = providers } = options;
@@ -66,9 +66,11 @@ async function startFirst(
     if (!start) continue;
     const starting = needed.map(async (name) => [name, await start(options, name)] as const);
     const results = await Promise.allSettled(starting);
-    const running = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const running = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     if (running.length === needed.length) return { provider, servers: Object.fromEntries(running) };
-    const failures = results.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+    const failures = results.flatMap((result) =>
+      result.status === 'rejected' ? [errorMessage(result.reason)] : [],
+    );
     const stopping = stopAll(running.map(([, server]) => server));
     await stopping.catch((error: unknown) => failures.push(errorMessage(error)));
     const reason = `${provider}: ${[...new Set(failures)].join('\n')}`;
@@ -80,8 +82,8 @@ async function startFirst(
 }
 
 /**
- * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if no broker accepts a connection. `nameStore` later finds
- * out whether the store answers.
+ * Returns the addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if no broker accepts a connection. Later, `nameStore`
+ * checks that MongoDB answers.
  */
 async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 
-/** A store that is not reached within five seconds, or hangs for thirty, counts as unreachable. */
+/** A server that is not reached within 5 s, or does not answer within 30 s, counts as unreachable. */
 const limits = { serverSelectionTimeoutMS: 5_000, socketTimeoutMS: 30_000 };
 
 /**
@@ -42,7 +42,7 @@ function topology({ msg, hosts }: { msg?: string; hosts?: string[] }): string {
 
 const choices = ['mongod', 'stand-in'] as const;
 
-/** DEV_STORE: the only store to start, natively. Undefined: the best that can be had. */
+/** Returns the store that DEV_STORE names. Undefined leaves the choice to the providers. */
 export function storeChoice() {
   const { DEV_STORE } = process.env;
   const choice = choices.find((one) => one === DEV_STORE);

@@ -1,4 +1,4 @@
-/** A table as prettier formats it. */
+/** Returns a table in Markdown, as Prettier formats it. */
 export function markdown(head: string[], rows: string[][]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((title, column) =>

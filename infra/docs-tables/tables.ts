@@ -54,7 +54,7 @@ export function metricCatalogues(): { projector: CataloguedMetric[]; api: Catalo
   return { projector: catalogueOf(projector.registry), api: catalogueOf(api.registry) };
 }
 
-/** A table, or several of them, by the name that a page marks it with. */
+/** The text of each generated table, by the name in its mark on a page: `<!-- table: name -->`. */
 const tables: Record<string, () => string> = {
   errors: () =>
     markdown(
@@ -113,7 +113,7 @@ const meanings = (title: string, all: Record<string, string>) =>
     Object.entries(all).map(([name, meaning]) => [code(name), meaning]),
   );
 
-/** The commands that shard generation 2. API keys are few, and found by their tokens. */
+/** The commands that shard generation 2. API keys are not sharded: they are few, and the API finds them by tokens. */
 function sharding(): string {
   const sharded = kinds.filter((kind) => kind !== 'apiKey');
   const collections = sharded.map((kind) => `  '${resources[kind].collection}',`);
@@ -128,7 +128,7 @@ function sharding(): string {
   ].join('\n');
 }
 
-/** `text` with every marked table as the code has it. */
+/** Returns a page with each marked table as the code has it. */
 export function withTables(text: string): string {
   return text.replace(
     /(<!-- table: (\w+) -->\n)[^]*?(<!-- end -->)/g,

@@ -21,7 +21,7 @@ const builtFolder = () => {
 /** The folder with the programs of a Kubernetes without nodes, or the reason why it is missing. */
 export type Kubernetes = { folder: string } | { missing: string };
 
-/** Finds the programs in the folder that KUBEBUILDER_ASSETS names, by envtest's convention, or built in the cache. */
+/** Finds the programs in the folder in KUBEBUILDER_ASSETS, as envtest does, or else in the cache. */
 export function findKubernetes(assets = process.env.KUBEBUILDER_ASSETS): Kubernetes {
   const folder = assets || builtFolder();
   const lacking = programs.filter((name) => !existsSync(join(folder, name)));
@@ -40,7 +40,7 @@ export const buildKubernetes = (report: (line: string) => void): Promise<string>
     ),
   );
 
-/** `auto` lets Go download the toolchain that Kubernetes requires, and `mod` add the libraries to go.sum. */
+/** GOTOOLCHAIN lets Go download the toolchain that Kubernetes requires, GOFLAGS lets it add the libraries to go.sum. */
 const env = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '-mod=mod' };
 
 async function build(folder: string): Promise<void> {
@@ -50,7 +50,7 @@ async function build(folder: string): Promise<void> {
   const module = `k8s.io/kubernetes@${kubernetesVersion}`;
   const downloaded = await mustRun('go', ['mod', 'download', '-json', module], { env });
   const { Dir } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { Dir: string };
-  // Kubernetes has its libraries in folders of its own repository. Here they are the modules of the same release.
+  // The repository of Kubernetes contains its libraries as folders. This build takes the modules of the same release.
   const staged = kubernetesVersion.replace('v1.', 'v0.');
   const goMod = (await readFile(join(Dir, 'go.mod'), 'utf8'))
     .replace(/^module .*/m, 'module kubernetes')

@@ -1,5 +1,5 @@
-// One program that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl, by the name with which it is
-// started. They share nearly all packages, so that one build takes little longer than that of the API server.
+// One program for etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl: the name with which it is started
+// chooses. They share nearly all packages, so that one build takes little longer than that of the API server alone.
 package main
 
 import (

@@ -5,7 +5,7 @@ const datasource = { type: 'prometheus', uid: '${datasource}' };
 const columns = 24;
 const height = 8;
 
-/** The dashboard in Grafana's format; the committed dashboard.json is this text. */
+/** Returns the dashboard in Grafana's format. `npm run docs` writes it as dashboard.json. */
 export function dashboardJson(): string {
   const panels: object[] = [];
   let y = 0;

@@ -10,7 +10,7 @@ export type Panel = {
 const rate = (counter: string) => `rate(${counter}[$__rate_interval])`;
 const quantile = (part: number, histogram: string, by: string) =>
   `histogram_quantile(${part}, sum by (le, ${by}) (${rate(`${histogram}_bucket`)}))`;
-/** Its median and its 99th percentile for each value of a label. */
+/** The queries for the median and the 99th percentile of a histogram, for each value of a label. */
 const quantiles = (histogram: string, by: string): Panel['queries'] => [
   [quantile(0.5, histogram, by), `{{${by}}} median`],
   [quantile(0.99, histogram, by), `{{${by}}} 99 %`],

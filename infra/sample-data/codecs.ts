@@ -6,7 +6,7 @@ import snappy from 'snappy';
 import { batchBytesMax, decompressors } from '../../shared/kafka/codecs.ts';
 import { header } from '../../shared/kafka/snappy.ts';
 
-/** Compresses by the codecs that kafkajs lacks. */
+/** Compress by the codecs that kafkajs lacks. */
 export const compressors = {
   snappy: snappyCompress,
   lz4: (content: Buffer) => lz4.compressFrame(content),

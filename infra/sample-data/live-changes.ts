@@ -3,7 +3,7 @@ import { change, publish } from './entity.ts';
 import { conversationsMax, type SampleState } from './sample-data.ts';
 import { type ConversationContext, openTicket, writeMessage } from './tickets.ts';
 
-/** A change in the source system at an instant, which it makes in the state; returns its events. */
+/** Makes a change in the source system at an instant: changes the state, and returns the events. */
 type LiveChange = (state: SampleState, at: Date) => Event[];
 
 export const newTicket: LiveChange = ({ random, organizations, conversations }, at) => {
@@ -56,13 +56,13 @@ function updateTicket(
   ];
 }
 
-/** Excludes the first contact, which is deleted. */
+/** Renames a contact, except the first one, which is deleted. */
 const renameContact: LiveChange = ({ random, organizations }, at) => {
   const { contacts, faker } = random.pick(organizations);
   return [change(random.pick(contacts.slice(1)), { name: faker.person.fullName() }, at)];
 };
 
-/** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
+/** Records that each connected mailbox was read. Otherwise it would count as stalled after six hours. */
 const syncMailboxes: LiveChange = ({ organizations }, at) =>
   organizations
     .flatMap(({ channels }) => channels)

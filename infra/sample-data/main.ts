@@ -9,7 +9,10 @@ import { batchesOf, generateSampleData } from './sample-data.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Sample events must never come among a company's own. Only API keys may be there already, for a trial of the API. */
+/**
+ * Returns a topic that has records, because sample events must never mix with those of a company. The topic of the API
+ * keys does not count: it may have keys already, for a trial of the API.
+ */
 async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
   const names = kinds.filter((kind) => kind !== 'apiKey').map((kind) => topicOf(kind, prefix));
   const present = (await admin.listTopics()).filter((topic) => names.includes(topic));

@@ -66,7 +66,7 @@ export async function connectKafka(settings: Record<string, string | undefined>)
 /** The last stable offset of each partition of the topics, by `<topic>/<partition>`. */
 export async function endOffsets(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]) {
   const ends = new Map<string, number>();
-  // One topic after the other, as in `untilLed`.
+  // One topic after the other: if a broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
   for (const topic of topics)
     for (const { partition, high } of await admin.fetchTopicOffsets(topic))
       ends.set(partitionKey({ topic, partition }), Number(high));
@@ -87,7 +87,7 @@ export async function sendByPartition(
   { producer, admin }: Sender,
   { topic, messages, compression }: ProducerRecord,
 ): Promise<RecordMetadata[]> {
-  // Asks for all topics: otherwise kafkajs would forget the other topics, whose ends the same client may be reading.
+  // Asks for all topics. Otherwise kafkajs would forget the others, whose ends the same client may be reading.
   const metadata = await admin.fetchTopicMetadata();
   const partitionMetadata = metadata.topics.find(({ name }) => name === topic)?.partitions ?? [];
   const sent: RecordMetadata[] = [];
@@ -99,7 +99,7 @@ export async function sendByPartition(
       messages: ofPartition,
       ...(compression && { compression }),
     });
-    // A producer that does not know the partition yet drops its records.
+    // kafkajs drops the records of a partition that the producer does not know yet, without an error.
     if (confirmed.length === 0) throw new Error(`${topic}/${partition} did not confirm its records`);
     sent.push(...confirmed);
   }

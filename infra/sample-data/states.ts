@@ -9,7 +9,7 @@ import type { Random } from './random.ts';
 
 type Schema = z.core.$ZodType;
 type Shape = Readonly<Record<string, Schema>>;
-/** The schemas that have parts or choices; any other is one text or instant. */
+/** The schemas that have parts or choices. Any other schema is a text or an instant. */
 type Node =
   | z.core.$ZodObject
   | z.core.$ZodUnion
@@ -28,7 +28,7 @@ type Given = { readonly [field: string]: unknown };
 /** Creates an entity of the organization. A reference that the caller does not set leads to an earlier entity. */
 export type Make = <K extends Kind>(kind: K, given?: Given) => Entity<K>;
 
-/** Draws believable texts from the same source of chance. */
+/** Draws believable texts from the same random source. */
 export const createFaker = (random: Random) =>
   new Faker({ locale: [en, base], randomizer: { next: random.unit, seed: () => undefined } });
 

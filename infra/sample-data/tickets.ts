@@ -29,7 +29,7 @@ const statusesBy: { [S in TicketStatus]: State['status'][] } = {
   closed: ['resolved', 'archived', 'spam'],
 };
 
-/** One ticket in this many is deleted at the end, with its conversations. */
+/** The sample data deletes one ticket in this many at its end, with its conversations. */
 const deletedOneIn = 60;
 
 /**
@@ -40,7 +40,7 @@ export function* ticketEvents(
   { random, organization, now }: Context,
   messages = 2 + Math.floor(random.unit() ** 2 * 20),
 ): Generator<Event, ConversationContext | null> {
-  // Within the last 180 days; recent times are more likely.
+  // A time within the last 180 days; recent times are more likely.
   const at = new Date(now.getTime() - 60_000 - Math.floor(random.unit() ** 2 * 180 * dayMs));
   const primary = openTicket(random, organization, at);
   const { ticket } = primary;

@@ -4,7 +4,7 @@ import { brokerSettings } from '../native/kafka-settings.ts';
 import { freePorts } from '../native/ports.ts';
 import { images, runLabel } from './engine.ts';
 
-/** Limits of one server. docker-compose.yml has the same limits or lower ones. */
+/** Limits of each server. Those in docker-compose.yml are no higher. */
 const memoryGigabytes = 1.5;
 const processesMax = 512;
 
@@ -48,8 +48,8 @@ const environmentOf = (settings: Record<string, string>): Record<string, string>
 const startLimitMs = 120_000;
 
 /**
- * One node that is broker and controller. The broker advertises its own address to clients, so the host port has
- * to be known before it starts. The node reaches itself through a separate listener.
+ * Starts one node that is broker and controller. The broker advertises its address to clients, so the port on this
+ * machine is chosen before it starts. The node reaches itself by a listener of its own.
  */
 export async function startKafka(run: string): Promise<string> {
   const [port = 0] = await freePorts(1);
@@ -89,15 +89,15 @@ const initiate = `
   while (!db.hello().isWritablePrimary) sleep(50)
 `;
 
-/** The image creates the user on a temporary server and then restarts, so the command is repeated up to 60 times. */
+/** The image creates the user on a temporary server, then restarts. So the command is repeated, up to 60 times. */
 const initiateWithRetries = `
   for attempt in {1..60}; do mongosh --quiet --eval "$0" && exit 0; sleep 1; done
   exit 1
 `;
 
 /**
- * A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. It
- * names itself by an address inside its container, hence the direct connection.
+ * Starts a replica set of one node: the services write with majority concern, which MongoDB has only in a replica set.
+ * The set names its member by an address inside the container, so clients need a direct connection.
  */
 export async function startStore(run: string): Promise<string> {
   const user = 'support';

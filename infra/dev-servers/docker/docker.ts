@@ -14,9 +14,9 @@ const servers = {
 };
 
 /**
- * Starts a server from the image that docker-compose.yml names, through Testcontainers. A helper removes its container
- * when this process dies. Testcontainers' own reaper is disabled: it needs another image and the engine's socket, which
- * are not always available.
+ * Starts a server from the image that docker-compose.yml names, by Testcontainers. If this process dies, `reap.ts`
+ * removes the container. The reaper of Testcontainers is disabled: it needs another image and the engine's socket,
+ * which are not always available.
  */
 export async function startInDocker({ report }: StackOptions, name: ServerName): Promise<Started> {
   const client = await engine();

@@ -15,7 +15,7 @@ export const images = {
 /** The label that marks the containers of one run. */
 export const runLabel = 'support-read-models.run';
 
-/** An engine without an answer within these milliseconds counts as absent. A busy machine needs several seconds. */
+/** An engine that does not answer within this time counts as absent. A busy machine needs several seconds. */
 const probeLimitMs = 20_000;
 
 /**

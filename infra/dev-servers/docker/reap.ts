@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { removeRun } from './engine.ts';
 
 /**
- * Removes the containers of a run after its process has died. A container that was being created at that moment
- * appears only later, hence the second round.
+ * Removes the containers of a run after its process has died. The second round finds a container that the engine was
+ * still creating during the first.
  */
 const secondRoundAfterMs = 5_000;
 

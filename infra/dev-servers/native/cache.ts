@@ -10,9 +10,9 @@ export const cacheDir = (environment: Record<string, string | undefined> = proce
   join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'support-read-models');
 
 /**
- * Returns the folder, after `fill` has filled it unless an earlier run did. The folder appears complete or not at
- * all: an interrupted `fill` leaves a partial folder, which the next run removes. Of two parallel runs one fills
- * it and the other waits.
+ * Returns the folder. If no earlier run has filled it, `fill` fills it first. The folder appears only when it is
+ * complete: an interrupted `fill` leaves a partial folder, which the next run removes. Of two parallel runs, one fills
+ * the folder and the other waits.
  */
 export async function installedOnce(
   folder: string,

@@ -7,9 +7,9 @@ import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 
 /**
- * Returns the command that runs the first available of several servers, each named as its Debian package: this
- * machine's own, or one from Debian's packages. They are unpacked, because installing them would start a service.
- * `versionFlag` makes an installed one print its version.
+ * Returns the command that runs the first available of several servers, which have the names of their Debian packages.
+ * It is the program of this machine, or else of a Debian package. Packages are only unpacked: their installation would
+ * start a service. An installed program prints its version for `versionFlag`.
  */
 export async function debianProgram(
   report: (line: string) => void,
@@ -34,7 +34,7 @@ async function unpack(candidates: string[], folder: string): Promise<void> {
   const server = candidates.find((_, index) => known[index]?.ok);
   if (server === undefined) throw new Error(`needs ${candidates.join(' or ')}: install it, or run on Debian`);
   const plan = await mustRun('apt-get', ['install', '--simulate', '--no-install-recommends', server]);
-  // Takes only packages that this machine lacks. An upgrade of an installed package is not needed.
+  // Takes only packages that this machine lacks (`Inst`), and no upgrades of installed packages.
   const packages = [...plan.matchAll(/^Inst (\S+) \(/gm)].map(([, name]) => String(name));
   await mustRun('apt-get', ['download', ...packages], { cwd: folder });
   await mustRun(

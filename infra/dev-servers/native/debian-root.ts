@@ -18,7 +18,7 @@ export async function debianRoot(dir: string, packages: string[]): Promise<void>
     '--variant=apt',
     `--include=${packages.join(',')}`,
     '--aptopt=APT::Install-Recommends "false"',
-    // A frozen mirror's index is past its expiry date.
+    // The index of a frozen mirror has expired.
     '--aptopt=Acquire::Check-Valid-Until "false"',
     'sid',
     dir,
@@ -36,8 +36,8 @@ const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const targetFormat = '$(CREATED_BY) $(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI) $(SOURCESENTRY)';
 
 /**
- * Debian's mirror among the index targets of apt, so that a local mirror stays in use, and the file that names it.
- * Other vendors may use Debian's suite and component names, but not its origin.
+ * Returns Debian's mirror among the index targets of apt, and the file that names it. So a local mirror stays in use.
+ * Other vendors may use Debian's names of suites and components, but not its origin.
  */
 export function debianMirror(targets: string, codename: string): { uri: string; source: string } | undefined {
   const wanted = `Packages Debian ${codename} main `;

@@ -1,7 +1,7 @@
 import { MongoBinary } from 'mongodb-memory-server-core';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
-// By default the library accepts any certificate. npm sets this variable if its user has decided otherwise.
+// Without this variable, the library accepts any certificate. npm sets the variable as its user has configured it.
 process.env.npm_config_strict_ssl ??= 'true';
 const [version = ''] = process.argv.slice(2);
 try {

@@ -9,12 +9,12 @@ import type { Part } from './server.ts';
 const version = '2.7.0';
 const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
 
-/** The maximum of FerretDB's connections to PostgreSQL. PostgreSQL's limit of 200 leaves some for its own jobs. */
+/** The maximum of FerretDB's connections to PostgreSQL, which takes 200: the others are for PostgreSQL's own jobs. */
 const poolSizeMax = 100;
 
 const binDir = () => join(cacheDir(), `ferretdb-${version}`);
 
-/** Builds FerretDB from its Go module. Without a Go on this machine, fetching one takes several minutes more. */
+/** Builds FerretDB from its Go module. On a machine without Go, its installation takes several minutes more. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {
   await installedOnce(binDir(), (partial) =>
     step(report, `FerretDB ${version}: building with Go (about 1 minute)`, () =>
@@ -28,7 +28,7 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
  * authentication: every user of this machine can access it.
  */
 export function ferretdbPart(dir: string, postgresDir: string, port: number): Part {
-  // The socket's path is relative to the working folder, because its full path may exceed the limit of 107 bytes.
+  // PostgreSQL's socket is in the working folder. Its full path could exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const argv = [
     join(binDir(), 'ferretdb'),

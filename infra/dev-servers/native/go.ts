@@ -7,24 +7,24 @@ import { mustRun, run } from './run.ts';
 /** `auto` lets Go download the newer toolchain that a module requires. */
 const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
 
-/** Whether the host's Go downloads toolchains on demand: versions before 1.21 do not know the variable. */
+/** Whether this machine has a Go that downloads newer toolchains. Versions before 1.21 do not know the variable. */
 async function goBuildsHere(): Promise<boolean> {
   const { ok, output } = await run('go', ['env', 'GOTOOLCHAIN']);
   return ok && output.trim() !== '';
 }
 
-/** Host files that Go needs inside the root file system to reach the module proxy. */
+/** Files of this machine that Go needs inside the root file system, to reach the module proxy. */
 const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt'];
 
-/** Environment variables of the host that configure access to the module proxy. */
+/** Environment variables of this machine that configure the access to the module proxy. */
 const networkVariables = /^(GOPROXY|GONOSUMDB|GONOSUMCHECK|GOSUMDB|GOINSECURE|GOPRIVATE|(https?|no)_proxy)$/i;
 
 /** Runs `go` with arguments and returns its output. `local` is the path on this machine of a path that `go` printed. */
 export type Go = { run: (...args: string[]) => Promise<string>; local: (path: string) => string };
 
 /**
- * Lets `use` run Go, whose `go install` puts programs into `folder`: the host's Go, or Debian sid's in a temporary root
- * file system in that folder.
+ * Lets `use` run Go. `go install` puts programs into `folder`. It is the Go of this machine, or that of Debian sid in a
+ * temporary root file system inside that folder.
  */
 export async function withGo(folder: string, use: (go: Go) => Promise<unknown>): Promise<void> {
   if (await goBuildsHere()) {

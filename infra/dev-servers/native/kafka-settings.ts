@@ -1,7 +1,7 @@
 /** The broker's version. A test checks that docker-compose.yml names the image of the same version. */
 export const kafkaVersion = '4.4.0';
 
-/** Kafka logs through SLF4J 1, and its packages bring no logger. */
+/** Kafka logs by SLF4J 1, and its packages contain no logger. */
 const log4jVersion = '2.25.5';
 
 type Dependency = [group: string, artifact: string, version: string];
@@ -91,8 +91,8 @@ export const serverProperties = (
 };
 
 /**
- * Logs warnings to the standard output, each with the first lines of its exception, so that the end of the log says why
- * a broker could not start.
+ * Logs warnings to the standard output, each with the first lines of its exception. So the end of the log shows why a
+ * broker could not start.
  */
 export const log4j = `\
 status=error

@@ -83,13 +83,12 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
   };
 }
 
-/** Longer than a broker takes to load a codec that it has unpacked, in milliseconds. */
+/** How long unpacked codecs are kept: far longer than a broker takes to load a codec. */
 const codecKeptMs = 3_600_000;
 
 /**
- * The folder where brokers unpack their native codecs, and load them from: programs run from the cache folder, while
- * the folder of temporary files may forbid it (noexec). A broker that is killed leaves its codecs; they are removed
- * here.
+ * The folder into which brokers unpack their native codecs, to load them. It is in the cache folder, because a system
+ * may forbid programs in the folder of temporary files (noexec). Removes the old codecs of killed brokers.
  */
 function codecFolder(): string {
   const folder = join(kafkaDir(), 'codecs');
@@ -102,7 +101,7 @@ function codecFolder(): string {
   return folder;
 }
 
-/** Copies the formatted data folder for the node of this id. Two nodes of a cluster must not have one directory id. */
+/** Copies the formatted data folder for a node, without its directory id, which must differ between nodes. */
 function copyFormatted(data: string, id: number): void {
   cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
   const identity = join(data, 'meta.properties');

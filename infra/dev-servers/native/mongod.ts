@@ -10,7 +10,7 @@ import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 import type { Part } from './server.ts';
 
-/** Downloads the version of the image. */
+/** The version to download, which is that of the image. */
 const version = images.mongo.slice('mongo:'.length);
 
 const download = join('infra', 'dev-servers', 'native', 'download-mongod.ts');
@@ -53,7 +53,7 @@ export async function findMongod(
   return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tried(downloaded);
 }
 
-/** A minimal system lacks libraries that a downloaded program needs, such as libcurl. */
+/** Runs a downloaded program once: a minimal system may lack libraries that it needs, such as libcurl. */
 async function tried(program: string): Promise<{ program: string } | { missing: string }> {
   const { ok, output } = await run(program, ['--version']);
   return ok ? { program } : { missing: `does not run here (${output.trim()})` };

@@ -14,9 +14,9 @@ import { step } from './progress.ts';
 import { startServer } from './server.ts';
 
 /**
- * Starts Kafka from Maven Central, or a `mongod` that this machine has or downloads, as processes on free loopback
- * ports. Without a `mongod`, starts a stand-in for MongoDB: FerretDB from the Go module proxy, on PostgreSQL with
- * DocumentDB from Debian. The first run installs them into the cache folder.
+ * Starts a server as processes on free loopback ports: Kafka from Maven Central, or a `mongod` that this machine has or
+ * downloads. Without a `mongod`, starts a stand-in for MongoDB: FerretDB from the Go module proxy, on PostgreSQL with
+ * DocumentDB from Debian. The first run installs the programs into the cache folder.
  */
 export async function startNative(options: StackOptions, name: ServerName): Promise<Started> {
   if (process.platform !== 'linux') throw new Error('needs Linux');

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import { listen } from '../../../shared/runtime/listen.ts';
 
-/** Below the ports that a system picks by itself: from 32,768 on Linux, from 49,152 on other systems. */
+/** The range of ports. Systems pick ports for clients above it: from 32,768 on Linux, from 49,152 on others. */
 const lowest = 15_000;
 const highest = 32_000;
 
-/** Returns distinct loopback ports that were free a moment ago, and that the system picks for no other program. */
+/** Returns different loopback ports that were free a moment ago, and that the system gives to no client. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
@@ -37,6 +37,6 @@ export const answers = (port: number, host = '127.0.0.1'): Promise<boolean> =>
     };
     socket.once('connect', () => finish(true));
     socket.once('error', () => finish(false));
-    // After a stall, the event loop fires timers before it learns of a connection.
+    // After a stall, Node runs the timer before it reads that the connection is open.
     socket.once('timeout', () => setImmediate(finish, false));
   });

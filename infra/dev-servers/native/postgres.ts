@@ -10,8 +10,8 @@ import type { Part } from './server.ts';
 import { startServer } from './server.ts';
 
 /**
- * Appended to postgresql.conf. Without `extended_rum` as the index handler, or with bitmap scans, no index answers a
- * sort, and a sorted page costs as much as the whole range. `fsync = off` loses data only if the machine loses power:
+ * Lines for postgresql.conf. Without `extended_rum` as the index handler, or with bitmap scans, no index answers a
+ * sort, and a sorted page costs as much as its whole range. `fsync = off` loses data only if the machine loses power:
  * commits still wait for the write-ahead log.
  */
 const postgresSettings = `
@@ -55,7 +55,10 @@ const mountPoint = '/data';
 
 const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
 
-/** An initialized, empty data folder that each run copies. Its name depends on the settings. */
+/**
+ * An initialized, empty data folder that each run copies. Its name depends on the settings, so a change makes a new
+ * one.
+ */
 const templateDir = () => {
   const hash = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
   return join(cacheDir(), `documentdb-template-${hash.slice(0, 8)}`);
@@ -94,7 +97,7 @@ async function initialize(dir: string): Promise<void> {
   }
 }
 
-/** The server, on a socket in its data folder only. Copies the folder from the template if it is missing. */
+/** The server, which listens only on a socket in its data folder. Copies a missing folder from the template. */
 export async function postgresPart(dir: string, logFile: string): Promise<Part> {
   if (!existsSync(dir)) {
     await mustRun('cp', ['--archive', '--reflink=auto', join(templateDir(), 'data'), dir]);
@@ -126,9 +129,9 @@ const inRoot = (data: string, command: string[]) => {
 };
 
 /**
- * Returns the command to run as user postgres inside the root file system, with `data` mounted there. The mount
- * exists only in the command's own mount namespace: nothing has to unmount it, and other runs do not see it. Every
- * step replaces the previous one (`exec`), so the pid is that of the command itself.
+ * Returns the command line that runs a command as the user postgres inside the root file system, with `data` mounted
+ * there. The mount exists only in the mount namespace of the command: it ends with the command, and other runs do not
+ * see it. Every step replaces the previous one (`exec`), so the pid is that of the command itself.
  */
 function enterRoot(data: string, command: string[]): string[] {
   const mountAndEnter = `mount --bind "$0" "$1${mountPoint}" && exec chroot "$@"`;

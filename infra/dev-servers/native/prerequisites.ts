@@ -24,7 +24,7 @@ export const maven = program('Maven', 'mvn');
 export const mmdebstrap = program('mmdebstrap', 'mmdebstrap');
 
 /**
- * Why the stand-in for MongoDB cannot run on this machine, as a clause that no package can change; undefined if it can.
+ * Why the stand-in for MongoDB cannot run on this machine, whatever is installed, as a clause; undefined if it can.
  */
 export async function obstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root, to run in a Debian root file system';
@@ -65,7 +65,7 @@ export async function aptInstall(packages: string[]): Promise<void> {
   await withAptLock(() => mustRun('apt-get', install, { env }));
 }
 
-/** Updates apt's index. Ignores failures, because an unreachable vendor must not block Debian's own packages. */
+/** Updates apt's index. Ignores failures: if a vendor cannot be reached, Debian's own packages may still be there. */
 export const aptUpdate = () => withAptLock(() => run('apt-get', ['update', ...wait], { env }));
 
 async function withAptLock<T>(work: () => Promise<T>): Promise<T> {

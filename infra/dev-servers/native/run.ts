@@ -9,7 +9,7 @@ type RunOptions = {
   limitMs?: number;
 };
 
-/** Only the last characters of the output are kept: there a failing command says why. */
+/** The maximum of characters of output that are kept: the last ones, where a failing command gives the reason. */
 const outputKeptMax = 20_000;
 
 /** Runs a command to its end, without a shell. A command that does not exist counts as failed. */

@@ -35,8 +35,8 @@ export type Server = {
 const stopGraceMs = 8_000;
 
 /**
- * The maximum time until a process serves, in milliseconds. After it, the start fails with the end of the log. Kafka,
- * which starts in 4 s, needs more than a minute on a machine with ten busy processes a core.
+ * The maximum time until a process serves, in milliseconds. Then the start fails, with the end of the log. Kafka starts
+ * in 4 s, but needs more than a minute on a machine with ten busy processes for each core.
  */
 const readyLimitMs = 180_000;
 
@@ -84,7 +84,7 @@ function launch({ argv, cwd, logFile }: Command): ChildProcess {
   const log = openSync(logFile, 'a');
   const child = spawn(file, args, { cwd, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
-  // The end of its log says why it could not be started.
+  // `untilReady` reports the failure, with the end of the log.
   child.on('error', () => undefined);
   child.unref();
   return child;

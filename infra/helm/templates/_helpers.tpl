@@ -1,6 +1,6 @@
-{{/* Most templates take (dict "root" $ "component" "api"): projector, api, cli or console. */}}
+{{/* Most templates take (dict "root" $ "component" "api"). The component is projector, api, cli or console. */}}
 
-{{/* The names of Services begin with it, and Prometheus reads it in regular expressions. */}}
+{{/* The first part of the names of objects. It must be valid in the name of a Service, and in a regular expression. */}}
 {{- define "support.fullname" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" }}
 {{- if not (regexMatch "^[a-z][a-z0-9-]*$" $name) }}
@@ -15,7 +15,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* A version with "+" would be no valid label: Flux appends "+" and the revision. */}}
+{{/* A version as a label, which may not have "+": Flux appends "+" and the revision to versions. */}}
 {{- define "support.label" -}}
 {{ . | replace "+" "_" | trunc 63 | trimAll "-_." | quote }}
 {{- end }}
@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- end }}
 {{- end }}
 
-{{/* A generation's own repository, tag or digest also takes the place of the digest for all. */}}
+{{/* The image. If a generation has its own repository, tag or digest, the digest for all does not apply to it. */}}
 {{- define "support.image" -}}
 {{- $all := .root.Values.image }}
 {{- $own := .image | default dict }}
@@ -67,12 +67,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- end }}
 {{- end }}
 
-{{/* A value as text. Helm reads numbers as floats, and JSON writes 1000000, not 1e+06. */}}
+{{/* A value as text. Helm reads numbers as floats: toJson writes 1000000 where toString would write 1e+06. */}}
 {{- define "support.text" -}}
 {{ if kindIs "string" . }}{{ . }}{{ else }}{{ toJson . }}{{ end }}
 {{- end }}
 
-{{/* The API's own settings: with an Ingress or an HTTPRoute, links in errors lead to its host. */}}
+{{/* The API's own settings. With an Ingress or an HTTPRoute, API_BASE_URL is its host, to which links in errors lead. */}}
 {{- define "support.apiSettings" -}}
 {{- $api := .Values.api -}}
 {{- if not (or $api.tls.secretName $api.settings.API_TRUSTED_PROXIES) }}
@@ -87,7 +87,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- merge dict $api.settings $defaults | toJson }}
 {{- end }}
 
-{{/* The settings of a component, those for all services included. */}}
+{{/* The settings of a component: its own, and those for all services. */}}
 {{- define "support.settings" -}}
 {{- if not .root.Values.settings.KAFKA_BROKERS }}
 {{- fail "settings.KAFKA_BROKERS must be set" }}
@@ -101,7 +101,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- merge dict $own .root.Values.settings | toJson }}
 {{- end }}
 
-{{/* The value of a field that a component may set for itself, an empty one too: (list $of "affinity"). As `{"value": …}`. */}}
+{{/*
+The value of a field, such as (list $of "affinity"), as `{"value": …}`: the component's own value, even an empty one, or
+the value for all pods.
+*/}}
 {{- define "support.chosen" -}}
 {{- $of := first . }}
 {{- $field := last . }}
@@ -109,20 +112,20 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- dict "value" (ternary (index $own $field) (index $of.root.Values $field) (hasKey $own $field)) | toJson }}
 {{- end }}
 
-{{/* Such a field as YAML. */}}
+{{/* The value of a field, as YAML: (list $of "affinity"). */}}
 {{- define "support.field" -}}
 {{- with (include "support.chosen" . | fromJson).value }}
 {{- toYaml . }}
 {{- end }}
 {{- end }}
 
-{{/* Several such fields, as far as they are set: (list $of "affinity" "tolerations"). */}}
+{{/* The fields that are set, with their names, as YAML: (list $of "affinity" "tolerations"). */}}
 {{- define "support.fields" -}}
 {{- $of := first . }}
 {{- $found := dict }}
 {{- range $field := rest . }}
 {{- $value := (include "support.chosen" (list $of $field) | fromJson).value }}
-{{- /* Only for this field 0 differs from the default of Kubernetes. */}}
+{{- /* 0 counts as set for this field alone: for the others, it is the default of Kubernetes. */}}
 {{- if or $value (and (eq $field "revisionHistoryLimit") (not (kindIs "invalid" $value))) }}
 {{- $_ := set $found $field $value }}
 {{- end }}
@@ -133,8 +136,9 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{/*
 The replicas of a Deployment: (dict "root" $ "name" … "replicas" … "isScaled" … "scaler" (list <apiVersion> <kind>)).
 
-While an autoscaler decides, the field is absent. If it was there before, Kubernetes would take its absence for one replica:
-the number that runs is then given again, in this and all later upgrades, which the annotation of the autoscaler records.
+While an autoscaler decides, the field is absent. But if an earlier revision had the field, Kubernetes would set one replica
+when the field disappears. The chart then writes the number that runs, in this and all later upgrades: an annotation of the
+autoscaler records that.
 */}}
 {{- define "support.replicas" -}}
 {{- if .isScaled }}

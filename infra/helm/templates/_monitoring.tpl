@@ -1,7 +1,8 @@
 {{/*
-An expression of infra/monitoring for this release alone: one Prometheus may hold the series of several namespaces and
-releases. Each selector gets the matchers that the Prometheus Operator adds to the series of this release's Services, each
-recorded series the labels of its rule, and one of kube-state-metrics the names of this release's Jobs.
+An expression of infra/monitoring, for the series of this release alone: one Prometheus may hold the series of several
+namespaces and releases. The template adds matchers to each selector. The Prometheus Operator gives these labels to the
+series of this release's Services, and rules give theirs to recorded series. Series of kube-state-metrics are selected by
+the names of this release's Jobs.
 */}}
 {{- define "support.expression" -}}
 {{- $fullname := include "support.fullname" .root }}
@@ -10,7 +11,7 @@ recorded series the labels of its rule, and one of kube-state-metrics the names 
 {{- $recorded := printf `%s,release="%s"` $namespace .root.Release.Name }}
 {{- $text := .expr }}
 {{- range $metric, $matchers := dict `(?:api|projector|support|process|nodejs)_[a-z0-9_]+|up` $own `support:[a-z0-9_:]+` $recorded `kube_[a-z0-9_]+` $namespace }}
-{{- /* A mark first: a second pass must not read the matchers. */}}
+{{- /* Writes `@` first: the second pass would otherwise find the names of metrics in the matchers. */}}
 {{- $text = regexReplaceAll (printf `\b(%s)\{` $metric) $text `${1}{@,` }}
 {{- $text = regexReplaceAll (printf `\b(%s)([^a-z0-9_:{"]|$)` $metric) $text `${1}{@}${2}` }}
 {{- $text = replace "@" $matchers $text }}
@@ -18,7 +19,7 @@ recorded series the labels of its rule, and one of kube-state-metrics the names 
 {{- $text | replace `job_name=~"support-` (printf `job_name=~"%s-` $fullname) }}
 {{- end }}
 
-{{/* The rules of infra/monitoring for this release. Its alerts name the namespace and the release. */}}
+{{/* The rules of infra/monitoring for this release. Its alerts have the labels namespace and release. */}}
 {{- define "support.rules" -}}
 {{- $root := . }}
 {{- $options := .Values.prometheusRule }}

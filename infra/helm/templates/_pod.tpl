@@ -1,13 +1,13 @@
-{{/* Fields of pods and containers. These templates take (dict "root" $ "component" "api"), as in _helpers.tpl. */}}
+{{/* Fields of pods and containers. The templates take (dict "root" $ "component" "api"), as in _helpers.tpl. */}}
 
-{{/* The metadata of a pod: (dict "of" $of "labels" (dict …)). Its own labels come last, so that no value replaces them. */}}
+{{/* The metadata of a pod: (dict "of" $of "labels" (dict …)). No label of `podLabels` replaces a label of the chart. */}}
 {{- define "support.podMetadata" -}}
 {{- $selector := include "support.selector" .of | fromYaml }}
 {{- $labels := include "support.field" (list .of "podLabels") | fromYaml -}}
 labels: {{- merge dict (.labels | default dict) $selector $labels | toYaml | nindent 2 }}
 {{- $annotations := include "support.field" (list .of "podAnnotations") | fromYaml }}
 {{- with (index .of.root.Values .of.component).secrets }}
-{{- /* A changed secret starts the pods again. It does not see inside an existing Secret. */}}
+{{- /* A change of `secrets` restarts the pods. The chart cannot see a change of an existing Secret. */}}
 {{- $annotations = set (deepCopy $annotations) "checksum/secrets" (toJson . | sha256sum) }}
 {{- end }}
 {{- with $annotations }}
@@ -15,7 +15,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Fields of every pod. Without service links, a Service named "api" cannot set API_PORT. */}}
+{{/* Fields of every pod. Service links are off: for a Service named "api", Kubernetes would set API_PORT. */}}
 {{- define "support.pod" -}}
 serviceAccountName: {{ .serviceAccount | default (include "support.serviceAccount" .root) }}
 automountServiceAccountToken: false
@@ -61,7 +61,7 @@ volumes: {{- . | nindent 2 }}
 {{ include "support.field" (list . "extraVolumeMounts") }}
 {{- end }}
 
-{{/* Variables that follow from the chart's own ports, files and generations. */}}
+{{/* Variables that the chart sets, by its own ports, files and generations. */}}
 {{- define "support.fixedVariables" -}}
 {{- $fixed := dict }}
 {{- with .generation }}
@@ -88,9 +88,9 @@ volumes: {{- . | nindent 2 }}
 {{- end }}
 
 {{/*
-The settings stand in the pod template, not in a ConfigMap: a pod that replaces one of an earlier template then has the
-settings of that template, so that a wrong setting breaks only the new pods. Each variable stands there once. Kubernetes
-would replace $(NAME), and reads $$ as $.
+The settings are in the pod template, not in a ConfigMap. So a wrong setting breaks only the pods of the new template: a
+pod that replaces one of an earlier template has the settings of that template. Each variable has one entry, and one in
+`env` takes the place of a setting. $ is doubled, because Kubernetes would replace $(NAME).
 */}}
 {{- define "support.env" -}}
 {{- $own := include "support.field" (list . "env") | fromYamlArray }}
@@ -114,7 +114,7 @@ would replace $(NAME), and reads $$ as $.
 {{- toYaml (concat $env $own) }}
 {{- end }}
 
-{{/* Fields of every container, which waits for its Secret; `image` overrides parts of the image, `secret` the Secret. */}}
+{{/* Fields of every container. It waits for its Secret. `image` overrides parts of the image, `secret` the Secret. */}}
 {{- define "support.container" -}}
 name: {{ .component }}
 image: {{ include "support.image" . }}
@@ -128,7 +128,7 @@ env: {{- include "support.env" . | nindent 2 }}
 {{- with include "support.volumeMounts" . | trim }}
 volumeMounts: {{- . | nindent 2 }}
 {{- end }}
-# `kubectl describe pod` then shows why the container has ended.
+# So `kubectl describe pod` shows the last lines of the log of a container that has failed.
 terminationMessagePolicy: FallbackToLogsOnError
 securityContext: {{- toYaml .root.Values.securityContext | nindent 2 }}
 resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
@@ -142,8 +142,9 @@ resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
 {{- end }}
 
 {{/*
-Two replicas of one template go to two nodes. Pods that a rollout replaces do not count. Zones only if the operator asks: the
-scheduler ranks only nodes that have the label of each constraint, so that without labels of zones it would rank none.
+Spreads the replicas of one template over nodes; pods that a rollout replaces do not count. Spreads over zones only if the
+operator asks for it: the scheduler ranks only nodes with the label of each constraint, and without labels of zones none
+would have it.
 */}}
 {{- define "support.spread" -}}
 {{- if not (include "support.field" (list . "topologySpreadConstraints")) -}}
@@ -164,7 +165,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* The probes of the admin port. An API replica that stops answers 503 at once, so one failure is enough. */}}
+{{/* The probes of the admin port. One failed readiness probe is enough: a replica that stops answers 503 on purpose. */}}
 {{- define "support.probes" -}}
 startupProbe:
   httpGet: { path: /livez, port: admin }
