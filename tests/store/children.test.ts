@@ -14,7 +14,7 @@ const conversationsOf = (ticketId: string, count: number): StoredDocument[] =>
 describe('the store reads the first children of many parents', () => {
   const opened = useEngineStore();
 
-  // Two of the tickets have so many conversations that a read of all of them returns only a part.
+  // Two of the tickets have more conversations than one read returns.
   const counts = Array.from({ length: 100 }, (_, index) => (index % 50 === 7 ? 5_000 : 3));
   const countByTicket = new Map(counts.map((count, index) => [numberedId('ti_', index), count] as const));
   const allConversations = [...countByTicket].flatMap(([id, count]) => conversationsOf(id, count));

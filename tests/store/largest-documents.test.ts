@@ -16,7 +16,7 @@ import { useEngineStore } from './engine-store.ts';
 
 const megabyte = 1024 * 1024;
 const documentBytesMax = 16 * megabyte;
-/** The room for the fields that the engine adds: cursor, positions and marks. */
+/** The space for the fields that the engine adds: cursor, positions and marks. */
 const engineBytes = 64 * 1024;
 
 /** A text of ideographs, which take three bytes each: the maximum for one UTF-16 unit. */
