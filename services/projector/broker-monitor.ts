@@ -14,10 +14,15 @@ type BrokerMonitorDeps = {
   createFresh?: () => Pick<LogClient, 'connect' | 'find' | 'disconnect'>;
 };
 
-/** The monitor rarely creates a fresh client, because each one logs its failed attempts. In milliseconds. */
+/**
+ * The intervals of the monitor. It creates a fresh client only twice a minute, because each logs its failed attempts.
+ */
 const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 
-/** Asks the brokers for the topics through the client that reads the logs, and through a new one while that fails. */
+/**
+ * Asks the brokers for the topics through the client that reads the logs. While that fails, asks through a fresh
+ * client: if only the fresh one works, a restart of the process helps.
+ */
 export function monitorBrokers(
   { kafka, log, topics, createFresh = () => createLogClient(kafka) }: BrokerMonitorDeps,
   times: MonitorTimes = seldom,

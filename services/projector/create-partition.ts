@@ -22,7 +22,7 @@ type FactoryDeps = {
   /** The prefix of the topics. */
   prefix: string;
   logger: Logger;
-  /** An invariant does not hold in a partition; the process must exit with an error. */
+  /** Called if an invariant does not hold in a partition: the process must exit with an error. */
   onFatal: (error: Error) => void;
 };
 

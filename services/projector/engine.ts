@@ -23,7 +23,7 @@ export type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> & {
 /** The dependencies for applying records. */
 export type Engine = FinishDeps & { shares: ByteShares };
 
-/** Creates the dependencies for applying records: the engine's store, the dead letters, and its reports. */
+/** Creates the dependencies for applying records: the store of the documents, the dead letters, and the log lines. */
 export function createEngine(
   { control, database, generation, now, positions, metrics, logger }: EngineDeps,
   config: ProjectorConfig,

@@ -6,8 +6,8 @@ import { release } from '../../shared/runtime/release.ts';
 const folders = ['../../shared/documents/', './projections/', './materialize/'];
 
 /**
- * Names the code that joins documents: its release, and a digest of its sources, as in `1.0.0+5fd1a7c0e3b2`. Builds of
- * one release may join documents in different ways.
+ * Names the code that joins documents by its release and a digest of its sources, such as `1.0.0+5fd1a7c0e3b2`. The
+ * release is not enough, because two builds of one release may join documents in different ways.
  */
 export const joinedBy = `${release}+${digestOf(folders)}`;
 

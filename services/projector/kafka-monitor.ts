@@ -6,12 +6,12 @@ export type KafkaMonitor = {
   track: <T>(reading: Promise<T>) => Promise<T>;
 };
 
-/** The monitor announces a request that waits this long for its answer, in milliseconds. */
+/** The time after which the monitor announces that a request has no answer, in milliseconds. */
 const silentAfterMs = 10_000;
 
 /**
- * Announces that this process runs, but is cut off from Kafka: otherwise it would look like a process that has ended,
- * because its group forgets it and it saves no progress.
+ * Announces that this process runs, but is cut off from Kafka. Otherwise an operator would take it for ended, because
+ * its group forgets it, and it saves no progress.
  */
 export function createKafkaMonitor(
   { set }: Pick<Announcement, 'set'>,
@@ -19,12 +19,15 @@ export function createKafkaMonitor(
 ): KafkaMonitor {
   const silence = `no answer for ${afterMs / 1_000} s`;
   let lastReason = silence;
-  const cutOff = () => set({ state: 'cut_off', reason: lastReason });
+  const announceCutOff = () => set({ state: 'cut_off', reason: lastReason });
   return {
     track: async (reading) => {
       let isAnswered = false;
       // After a stall, the event loop fires timers before it reads an answer that has arrived.
-      const timer = setTimeout(() => setImmediate(() => isAnswered || cutOff()), afterMs);
+      const announceUnlessAnswered = () => {
+        if (!isAnswered) announceCutOff();
+      };
+      const timer = setTimeout(() => setImmediate(announceUnlessAnswered), afterMs);
       try {
         const answer = await reading;
         set({ state: 'running', reason: null });
@@ -32,7 +35,7 @@ export function createKafkaMonitor(
         return answer;
       } catch (error) {
         lastReason = explained(error);
-        cutOff();
+        announceCutOff();
         throw error;
       } finally {
         isAnswered = true;

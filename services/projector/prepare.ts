@@ -20,21 +20,21 @@ type PrepareDeps = {
 
 /** The parts of a projector before it reads its first record. */
 export type Prepared = {
-  /** The clock of the store. It has been read. */
+  /** The clock of MongoDB, already read once. */
   clock: StoreClock;
   /** The lateness allowance, by which the watermark lags. */
   allowanceMs: number;
   positions: Positions;
   engine: Engine;
-  /** It has the settings of the generation: a build does not begin with records after its load. */
+  /** The applier, already with the settings of the generation: a build must not begin with records after its load. */
   applier: Applier;
   /** When the first projector of the generation was about to read the log. */
   startedAt: Date;
 };
 
 /**
- * Creates the engine that applies the records of a generation. Records for how long no projector has run: the old
- * watermark shows it, which the first commit will raise.
+ * Creates the engine that applies the records of a generation. Also records for how long no projector has run. Only the
+ * old watermark shows that, so it must happen before the first commit raises the watermark.
  */
 export async function prepare(deps: PrepareDeps, ready: Ready): Promise<Prepared> {
   const { config, metrics, logger, topics, nowMs } = deps;

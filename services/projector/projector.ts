@@ -20,8 +20,8 @@ import { getReady, type Ready } from './startup/get-ready.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
 
 /**
- * Fetched batches that wait, as they were sent; their decompressed records may take as much again. More would not make
- * a projector faster: it applies a record in longer time than a broker needs to send it.
+ * The most bytes of fetched batches that wait, compressed. Their decompressed records may take as much again. More
+ * would not make a projector faster, because applying a record takes longer than fetching it.
  */
 const queuedBytesMax = 32 * 1_024 * 1_024;
 
@@ -39,7 +39,7 @@ type ProjectorDeps = {
   onWait: OnWait;
   /** The interval of the commit loop, in milliseconds; a second by default. */
   commitIntervalMs?: number;
-  /** A process that the servers refuse for this long ends, in milliseconds; a minute by default. */
+  /** How long the servers may refuse this process before it ends, in milliseconds; a minute by default. */
   refusalLimitMs?: number;
 };
 
@@ -84,7 +84,7 @@ async function start(
   const prepared = await prepare({ ...deps, nowMs }, ready);
   const { control, registered } = ready;
   const generation = registered.number;
-  // Host and process, for the history and for gaps.
+  // Host and process, for the history of generations and for gaps.
   const by = `projector ${hostname()} ${process.pid}`;
   const { now } = prepared.clock;
   const onFatal = storeEndThen({ control, generation, by, now, announcement, logger }, deps.onFatal);
@@ -93,7 +93,7 @@ async function start(
     ...prepared,
     consumer,
   });
-  // It follows the generation, so the reasons for which earlier ones have ended are over.
+  // This projector follows the generation, so the reasons why earlier projectors ended no longer apply.
   void removeOldProcesses(control, now(), { followed: generation }).catch(() => undefined);
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {

@@ -1,6 +1,9 @@
 import { isRefusal } from '../../shared/kafka/errors.ts';
 
-/** A process that is refused for this long ends, in milliseconds: its successor reads settings and files again. */
+/**
+ * How long the servers may refuse a process before it ends, in milliseconds. Its successor reads settings and
+ * certificates again.
+ */
 const limitDefaultMs = 60_000;
 
 export type RefusalLimit = {
@@ -11,8 +14,8 @@ export type RefusalLimit = {
 };
 
 /**
- * Measures for how long the servers have refused this process. Other errors in between do not end that: some brokers
- * may refuse it while others are away.
+ * Measures for how long the servers have refused this process. Another error does not interrupt a refusal, because some
+ * brokers may refuse the process while others are away.
  */
 export function createRefusalLimit(nowMs: () => number, limitMs: number = limitDefaultMs): RefusalLimit {
   let firstMs: number | null = null;

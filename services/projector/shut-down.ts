@@ -2,10 +2,11 @@ import { closingSilentConnections } from '../../shared/kafka/silent-connections.
 import { within } from '../../shared/runtime/within.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 
-/** While the process ends, a broker is asked on another connection after this silence, in milliseconds. */
+/** How long a connection may be silent before its requests are sent again on a new one, in milliseconds. */
 const silentMs = 1_500;
-/** The runs in progress have this long to end, and the clients have that long to disconnect, in milliseconds. */
+/** How long the runs of loops in progress may take to end, in milliseconds. */
 const loopsWithinMs = 3_000;
+/** How long the clients may take to disconnect, in milliseconds. */
 const disconnectWithinMs = 1_000;
 
 type Running = {

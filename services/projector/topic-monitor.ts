@@ -24,7 +24,7 @@ type TopicMonitorDeps = {
   logger: Logger;
 };
 
-/** How often the topics are read, in milliseconds: settings change by hand, and retention works in minutes. */
+/** How often the topics are checked, in milliseconds. Operators change settings rarely; retention works in minutes. */
 const checkEveryMs = 60_000;
 
 /**
@@ -36,19 +36,20 @@ export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs)
   const show = (reason: LossReason, losing: Set<string>, known = topics) => {
     for (const topic of known) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
   };
-  /** Returns the topics that exist: the brokers answer nothing about settings if they do not know one of the topics. */
-  const lookAtLogs = async () => {
+  /** Returns the topics that exist. If one topic is unknown, the brokers return no settings of any topic. */
+  const checkLogs = async () => {
     const { ends, partitions } = await log.read(topics);
     const truncated = logsWithoutBeginning(generation, ends).map(({ key }) => parsePartitionKey(key).topic);
     show('truncated', new Set(truncated));
     const existing = new Set(partitions.map((key) => parsePartitionKey(key).topic));
     return topics.filter((topic) => existing.has(topic));
   };
-  const lookAtSettings = async (existing: string[]) => {
+  const checkSettings = async (existing: string[]) => {
     const settings = await readTopicSettings(admin, existing);
     const warnings = topicWarnings(settings);
     const refused = refusedSettings(settings);
-    const known = topics.filter((topic) => !refused.some((one) => one.topic === topic));
+    const refusedTopics = new Set(refused.map(({ topic }) => topic));
+    const known = topics.filter((topic) => !refusedTopics.has(topic));
     for (const reason of losingRisks) {
       const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
       show(reason, new Set(losing), known);
@@ -57,14 +58,15 @@ export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs)
     if (unknown) throw new Error(unknown.text);
   };
   let isLogged = false;
-  const look = async () => {
-    await lookAtSettings(await lookAtLogs());
+  const check = async () => {
+    await checkSettings(await checkLogs());
     isLogged = false;
   };
-  return repeat(look, {
+  return repeat(check, {
     intervalMs,
     onError: (error) => {
-      // A Kafka user without DescribeConfigs never gets them; `support-cli status` reports that, too.
+      // Logged once, because a Kafka user without DescribeConfigs never gets the settings. `support-cli status` reports
+      // that, too.
       if (!isLogged) logger.warn({ error }, 'could not look at the topics; trying again');
       isLogged = true;
     },

@@ -6,13 +6,13 @@ export class WallClockSet extends Error {
   override name = 'WallClockSet';
 }
 
-/** A step of up to this long, in milliseconds, delays kafkajs less than a session lasts. */
+/** The largest harmless step of the clock, in milliseconds. It delays kafkajs less than a session lasts. */
 const stepMaxMs = 5_000;
 
 /**
- * Calls `onSet` when the wall clock steps against the monotonic one, and stops monitoring. kafkajs compares readings of
- * the wall clock: if it is set back, the consumer sends no heartbeat, refreshes no metadata and gives up no request for
- * as long.
+ * Calls `onSet` once the wall clock steps against the monotonic clock, then stops monitoring. kafkajs measures time by
+ * the wall clock. If that is set back by an hour, the consumer sends no heartbeat, refreshes no metadata and times out
+ * no request for an hour.
  */
 export function monitorWallClock(
   onSet: (error: WallClockSet) => void,
@@ -23,14 +23,14 @@ export function monitorWallClock(
   let lastMs = aheadMs();
   const timer = setInterval(() => {
     const stepMs = aheadMs() - lastMs;
-    // An adjustment in small steps is harmless, however long it goes on.
+    // Counts from the last check, because an adjustment in many small steps is harmless.
     lastMs += stepMs;
     if (Math.abs(stepMs) <= stepMaxMs) return;
     clearInterval(timer);
     const direction = stepMs < 0 ? 'back' : 'forward';
     const seconds = Math.round(Math.abs(stepMs) / 1_000);
-    const set = `the clock of this host was set ${direction} by ${seconds} s`;
-    onSet(new WallClockSet(`${set}: start the projector again`));
+    const change = `the clock of this host was set ${direction} by ${seconds} s`;
+    onSet(new WallClockSet(`${change}: start the projector again`));
   }, intervalMs);
   timer.unref();
 }

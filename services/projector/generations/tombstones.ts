@@ -2,7 +2,7 @@ import type { Generation } from '../../../shared/control/generations.ts';
 import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 
-/** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
+/** The topic that keeps tombstones for the shortest time, and its `delete.retention.ms`. */
 type TombstoneBound = { topic: string; keptMs: number };
 
 /** The bound of these topics; null if the brokers do not return the setting. */
@@ -18,10 +18,10 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
 export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Date | null): Date | null =>
   startedAt ?? (watermark && registeredAt);
 
-/** A lag is recorded again once it has grown by this factor. */
+/** The factor by which a lag must grow before it is recorded again. */
 const recordedStep = 1.1;
 
-/** A lag of this many seconds can matter to tombstones. */
+/** The shortest lag that is recorded, in seconds. Kafka keeps tombstones for much longer. */
 const recordedFromSeconds = 60;
 
 /** Returns the longest lag to record, in seconds. It rises in steps, so that a lag of days costs few writes. */
@@ -29,9 +29,10 @@ export const longestLag = (seconds: number, recorded: number): number =>
   seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
 
 /**
- * Warns if the lag of a generation was ever longer than Kafka keeps tombstones, because it may then hold erased
- * entities; null if it was not. The present lag counts too, because nothing records the lag of a stopped generation.
- * The longest lag may exceed the recorded one by the step.
+ * Returns a warning if a lag of the generation was ever longer than Kafka keeps tombstones; null otherwise. Such a
+ * generation may have missed tombstones, so it may contain erased entities. The lag now is compared too, because
+ * nothing records the lag of a generation without projectors. The longest lag may exceed the recorded one by
+ * `recordedStep`.
  */
 export function tombstoneWarning(
   generation: Generation,
@@ -40,15 +41,14 @@ export function tombstoneWarning(
   now: Date,
 ): string | null {
   const { number, longestBehindSeconds = 0 } = generation;
-  // A build loads records from before its start. Their age does not count as lag, because the build misses no
-  // tombstone.
-  const from = lagStart(generation, watermark) ?? now;
-  const presentMs = now.getTime() - Math.max(from.getTime(), watermark?.getTime() ?? 0);
-  const longestMs = longestBehindSeconds * 1_000;
-  if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;
+  // The lag of a build begins with its start. The records that it loads are older, but it misses no tombstone by that.
+  const start = lagStart(generation, watermark) ?? now;
+  const currentMs = now.getTime() - Math.max(start.getTime(), watermark?.getTime() ?? 0);
+  const recordedMs = longestBehindSeconds * 1_000;
+  if (!bound || Math.max(currentMs, recordedMs * recordedStep) < bound.keptMs) return null;
   const hours = (ms: number) => counted(Number((ms / 3_600_000).toFixed(2)), 'hour');
   return (
-    `generation ${number} had a lag of ${hours(Math.max(presentMs, longestMs))}, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
+    `generation ${number} had a lag of ${hours(Math.max(currentMs, recordedMs))}, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +
     'it may hold erased entities'
   );
 }

@@ -11,22 +11,22 @@ import { guardOf, unreadableField } from '../materialize/envelope.ts';
 import { envelopeProjection } from '../materialize/mongo-store.ts';
 import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
-/** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
+/** The most documents of a page. It limits the memory of a sweep, and the duration of one command. */
 const pageSize = 500;
 
-/** The fields of the retention: of a channel, and of a deleted one. */
+/** The fields with the retention: of a living channel, and of a deleted channel. */
 const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
 
 /** A channel, or the tombstone of one, with a retention above 0 days. */
 export type ExpiringChannel = { id: string; orgId: string };
 
 /**
- * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may
- * not have refreshed its dependents.
+ * A conversation, and its key in the order of the read. `updatedAt` is absent if a sweep has purged the state. That
+ * sweep may not have refreshed the dependents.
  */
 export type ExpiringConversation = Sweepable & { updatedAt?: Date; key: string };
 
-/** A document to be purged: what its envelope keeps, and the guard of the purge. */
+/** A document to purge: the fields that its envelope keeps, and the guard of the purge. */
 export type Sweepable = Pick<
   StoredEnvelope,
   '_id' | 'orgId' | 'version' | 'position' | 'tombstonePosition'
@@ -60,13 +60,13 @@ type SweptMessages = {
   readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
   /** Messages that have waited for their conversation since an instant or earlier, in no order. */
   readOrphans: (upTo: Date) => Promise<Orphan[]>;
-  /** Lets messages that have waited since `upTo` or earlier wait again, with these fields. */
+  /** Starts the wait of messages again that have waited since `upTo` or earlier, by setting these fields. */
   waitAgain: (orphans: Orphan[], upTo: Date, fields: { orphanedAt: Date; revision: number }) => Promise<void>;
 };
 
 /** The sweep's work on dead letters. */
 type SweptDeadLetters = {
-  /** Whether a dead letter of the conversations has no bytes, and so names no conversation. */
+  /** Whether any dead letter of the conversations has no stored bytes: it may be about any conversation. */
   hasUnnamedConversations: () => Promise<boolean>;
   /** Which of these conversations dead letters name. */
   readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
@@ -77,7 +77,7 @@ type SweptDeadLetters = {
 /** The port of the sweep: each read is of one bounded page. */
 export type SweepStore = SweptConversations & SweptMessages & SweptDeadLetters;
 
-/** An envelope that cannot be read counts as absent: the next record of the entity restores it, to be checked again. */
+/** Replaces an unreadable envelope by that of an unknown entity: the next record of the entity then restores it. */
 function sweepable(stored: StoredEnvelope): Sweepable {
   const { _id, orgId, version, position, tombstonePosition } = stored;
   const guard = guardOf(stored);
@@ -140,7 +140,7 @@ function expiring(database: Db): SweptConversations {
   };
 }
 
-/** A conversation whose time an operator's edit has removed does not expire. */
+/** Returns the latest possible date if an edit by hand has removed the time: the conversation then never expires. */
 const updatedAtOf = ({ updatedAt }: { updatedAt?: unknown }): Date =>
   updatedAt instanceof Date ? updatedAt : new Date(8.64e15);
 

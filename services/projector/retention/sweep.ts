@@ -6,30 +6,31 @@ import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fa
 import type { Write } from '../materialize/store.ts';
 import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
 
-/** Pages of a channel in one time slice. Limits the time that other channels wait. */
+/** The most pages of a channel that are swept before the next channel. It limits the wait of the other channels. */
 const pagesPerSlice = 20;
 
 export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
-  /** The watermark, but never later than the store's time: every change up to this instant has been applied. */
+  /** The watermark, but never later than MongoDB's time: every change up to this instant has been applied. */
   asOf: Date;
   /**
-   * Reads all conversations of the channels with a retention. Otherwise only conversations that were created early
-   * enough to have expired. That omits interrupted purges, and older messages of later conversations.
+   * Whether to read all conversations of the channels with a retention. Otherwise the sweep reads only conversations
+   * that were created early enough to have expired. It then misses interrupted purges, and old messages of later
+   * conversations.
    */
   isComplete: boolean;
 };
 
-/** Numbers of purged documents. */
+/** How many documents were purged. */
 type Swept = { conversations: number; messages: number };
 
-/** A channel, and the key of the last conversation that has been swept. */
+/** The remaining part of a channel: its conversations after a key. */
 type Slice = { channel: ExpiringChannel; after: string };
 
 /**
- * Purges (1) expired messages and conversations, those of deleted channels too; (2) messages without a conversation for
- * `tombstoneDays`. The API hides expired data before that, by the clock. A purged document keeps its version for
- * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/retention.md.
+ * Purges (1) messages that have waited `tombstoneDays` for their conversation; (2) expired messages and conversations,
+ * also of deleted channels. The API hides expired data earlier, by the clock. A purged document keeps its version for
+ * `tombstoneDays`. Two sweeps at the same time purge no more than one: Invariant 12 in docs/internals/retention.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };
@@ -38,7 +39,8 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
     const next = await sweepChannel(deps, slice, swept);
     if (next) unfinished.push(next);
   };
-  for (let channels = await deps.sweepStore.readChannels(''); channels.length > 0;) {
+  let channels = await deps.sweepStore.readChannels('');
+  while (channels.length > 0) {
     for (const channel of channels) await take({ channel, after: '' });
     channels = await deps.sweepStore.readChannels(channels.at(-1)?.id ?? '');
   }
@@ -61,8 +63,8 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
     const messages = await deps.sweepStore.readExpiredMessages(channel.orgId, ids, upTo);
     const purged = await purge(deps, 'message', messages);
     swept.messages += purged.length;
-    // The next page has the same conversations, which may have more messages. Messages that cannot be purged wait for
-    // the next sweep.
+    // Reads the same conversations again, because they may have more messages. If no message could be purged, the
+    // remaining ones wait for the next sweep.
     if (purged.length > 0) continue;
     swept.conversations += await sweepConversations(deps, channel, page, upTo);
     sweptTo = last.key;
@@ -70,10 +72,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
   return { channel, after: sweptTo };
 }
 
-/**
- * Read for each page: during a long sweep an operator may raise the retention, and the API then serves the documents
- * again.
- */
+/** Reads the retention for each page, because an operator may raise it during a long sweep. */
 const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
   expiredUpTo({ dataRetentionDays: await sweepStore.readRetention(id) }, asOf);
 
@@ -94,7 +93,7 @@ async function sweepConversations(
   const isNamed = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
   const hasMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
   const unused = expired.filter(({ _id }) => !isNamed.has(_id) && !hasMessages.has(_id));
-  // The reference stays until the dependents are refreshed, so that the next sweep does it after a crash.
+  // The reference stays until the dependents are refreshed: after a crash the next sweep finds the conversation by it.
   const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];
@@ -118,7 +117,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const { store, sweepStore } = deps;
   const upTo = new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs);
   let purged = 0;
-  // A message that this sweep cannot change comes again with each read, and waits for the next sweep.
+  // Each read returns again the messages that this sweep could not change. They wait for the next sweep.
   const seen = new Set<string>();
   for (;;) {
     deps.signal.throwIfAborted();
@@ -128,7 +127,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     if (orphans.length === 0) return purged;
     for (const { _id } of orphans) seen.add(_id);
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
-    // In this order: a redrive writes the conversation before it removes the dead letter.
+    // Dead letters first, because a redrive writes the conversation before it removes the dead letter. In the other
+    // order, the sweep could see neither of them.
     const isNamed = await sweepStore.readInDeadLetters(ids);
     const isAnyUnnamed = await sweepStore.hasUnnamedConversations();
     const conversations = await store.readEnvelopes('conversation', ids);
@@ -141,7 +141,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
       if (living.get(conversationId) === orgId) return 'marked';
       return isAnyUnnamed || isNamed.has(conversationId) ? 'waiting' : 'lost';
     });
-    // A refresh removes the mark of a message whose conversation is there.
+    // A refresh removes the mark of a message whose conversation exists.
     const idsOfMarked = marked.map(({ _id }) => _id);
     await refreshAll(deps, 'message', idsOfMarked);
     // A message whose refresh the store refuses keeps its mark.
@@ -153,8 +153,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
 }
 
 /**
- * Removes the state of documents that no other client has written since the read, unless the store refuses. Returns the
- * purged documents as they are now, with their `refs`, if any.
+ * Removes the state of documents, unless another client has written them since the read, or the store refuses. Keeps
+ * `refs` in the purged documents, if given. Returns the purged documents with their new guards.
  */
 async function purge(
   { store, now, tombstoneDays, onNotRefreshed }: SweepDeps,

@@ -27,7 +27,7 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
 
 /**
  * Purges data whose retention had passed at the watermark. Purges nothing without a watermark. If a wrong clock has
- * moved the watermark into the future, the store's time replaces it.
+ * moved the watermark into the future, uses MongoDB's time instead.
  */
 export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number }) {
   const applied = await watermark(deps.control, deps.generation);
@@ -36,21 +36,21 @@ export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db
   return sweep({ ...deps, asOf: applied < now ? applied : now });
 }
 
-/** The member that has started partition 0 of the channels sweeps; during a rebalance two may, for a moment. */
+/** Whether this member sweeps: it has started partition 0 of the channels. During a rebalance two members may sweep. */
 export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
   assigned
     .filter(isStarted)
     .some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
-/** Complete sweeps take at most this part of the time, and so do the others. */
+/** The largest part of the time that complete sweeps take. The other sweeps take at most as much again. */
 const busyPart = 1 / 20;
 
-/** Bytes are stored within this time of their `storedAt`, in milliseconds. The next owner finds later ones. */
+/** How late bytes may be stored after their `storedAt`, in milliseconds. The next complete sweep finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Shows in the metrics, and announces, whether the last sweep has failed: personal data then stays, however well
- * everything else works.
+ * Shows in the metrics, and announces, whether the last sweep has failed. Otherwise nothing would show that personal
+ * data stays past its retention.
  */
 function createOutcome({ control, generation, now, metrics, announceSweep }: SweeperDeps) {
   let last: SweepOutcome | null = null;
@@ -60,18 +60,18 @@ function createOutcome({ control, generation, now, metrics, announceSweep }: Swe
     announceSweep(outcome);
   };
   return {
-    /** Before the first sweep of an owner: an earlier owner may have failed. */
+    /** Called before the first sweep of an owner. Reads whether the sweep of the former owner has failed. */
     takeOver: async () => {
       if (last) return;
       const projectors = await readProjectors(control);
-      last = lastSweep(projectors.filter((one) => one.generation === generation));
+      last = lastSweep(projectors.filter((projector) => projector.generation === generation));
     },
     succeed: () => show({ at: now(), failingSince: null, reason: null }),
     fail: (error: unknown) => {
       const at = now();
       show({ at, failingSince: last?.failingSince ?? at, reason: explained(error) });
     },
-    /** Another projector sweeps, and announces its own outcome, which comes later. */
+    /** Called while another projector sweeps, which announces its own outcome. */
     leave: () => {
       last = null;
       metrics.sweepFailing.set(0);
@@ -83,29 +83,24 @@ function createOutcome({ control, generation, now, metrics, announceSweep }: Swe
 type SweeperTimes = {
   /** The time between the starts of two sweeps. */
   intervalMs?: number;
-  /** How often the sweeper looks whether it is the owner, and a sweep is due. */
+  /** How often the sweeper checks whether it is the owner, and whether a sweep is due. */
   pollMs?: number;
-  /** A sweep without progress for this long counts as failed. Longer than the largest deletion by one command. */
+  /** A sweep without progress for this time has failed. It is longer than the largest deletion by one command takes. */
   stalledAfterMs?: number;
   /** A monotonic clock. */
   nowMs?: () => number;
 };
 
-/*
- * The life of a sweeper. It looks at each poll, every five seconds:
- *
- *   not the owner ──owns partition 0 of the channels──→ due ──→ erase dead letters ──→ purge ──→ waiting ──→ due …
- *         ↑                                              ↑                │               │          │
- *         └──────────────another member owns it──────────┼────────────────┴───────────────┴──────────┘
- *                                                        └── a failure: the next sweep, in a few minutes, is complete
- */
-
 /**
- * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
- * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first
- * sweep of an owner is complete, and so are those after a failure and one a day: Invariant 12 in
- * docs/internals/retention.md. It also erases the dead letters of deleted entities, a complete one among all that have
- * bytes: Invariant 14.
+ * Sweeps every few minutes while this projector owns partition 0 of the channels, less often if a sweep takes long. It
+ * checks every five seconds whether a sweep is due. A sweep has these steps:
+ *
+ *   eraseSince       erases the dead letters of deleted entities: Invariant 14 in docs/internals/retention.md
+ *   sweepApplied     purges the data whose retention had passed at the watermark: Invariant 12
+ *   forgetPurged     of a complete sweep: removes purged records from the ledger that no log has any more
+ *
+ * A complete sweep reads all conversations and all dead letters with bytes. The first sweep of an owner is complete,
+ * the next one after a failure, and one a day.
  */
 export function startSweeper(
   deps: SweeperDeps,
@@ -120,8 +115,8 @@ export function startSweeper(
   let deadLettersSince = new Date(0);
   let nextMs = 0;
   let nextCompleteMs = 0;
-  /** When a sweep comes again that began at an instant. */
-  const after = (startMs: number, everyMs: number) =>
+  /** When the next sweep is due after one that began at `startMs` and ends now. */
+  const nextAfter = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
   const outcome = createOutcome(deps);
   const sweepIfOwner = async (run: Run) => {
@@ -143,13 +138,13 @@ export function startSweeper(
     await eraseSince({ ...deps, signal, onProgress }, isComplete ? new Date(0) : deadLettersSince);
     // A worker takes `storedAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
-    // If this one fails, the next is complete.
+    // Overwritten below. If this sweep fails, the next one is complete.
     nextCompleteMs = 0;
     const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
-    nextCompleteMs = isComplete ? after(startMs, dayMs) : dueMs;
-    if (!isComplete) nextMs = after(startMs, intervalMs);
+    nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
+    if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
-    // Last: data past its retention is purged without Kafka, too.
+    // Last, because it needs Kafka: the purge above must work while Kafka is away.
     if (isComplete) await deps.forgetPurged();
     outcome.succeed();
   };

@@ -17,9 +17,12 @@ export function createBrokers(kafka: Kafka): Brokers {
   return {
     admin,
     log,
-    // The clients connect one after the other: if the first fails, the second must not connect after a disconnect and
-    // keep the process alive.
-    connect: () => admin.connect().then(() => log.connect()),
+    // One after the other. If the first client fails while the second still connects, `disconnect` would come before
+    // that connection, which would keep the process alive.
+    connect: async () => {
+      await admin.connect();
+      await log.connect();
+    },
     disconnect: () => Promise.all([admin.disconnect(), log.disconnect()]),
   };
 }

@@ -5,8 +5,8 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 
 /**
- * The progress of a generation is gone. A projector would apply the log from its beginning: deleted entities could come
- * back for that time, below a `Data-As-Of` that denies it, and no gap of the log would be found.
+ * The progress of a generation is gone. A projector would apply the log from its beginning, and find no gap of the log.
+ * Until its end, deleted entities could come back, although `Data-As-Of` promises current data.
  */
 class ProgressLost extends Error {
   override name = 'ProgressLost';
@@ -24,8 +24,8 @@ type CheckDeps = {
 
 /**
  * Throws `ProgressLost` if projectors have followed a generation before, but its progress is gone. If only its
- * watermark is gone, sets it to the minimum instant of its partitions. This is never later than the lost watermark,
- * which was the highest such minimum so far.
+ * watermark is gone, sets it to the minimum instant of its partitions. The lost watermark was the highest minimum so
+ * far, so the new watermark is never later.
  */
 export async function checkProgress(deps: CheckDeps): Promise<void> {
   const { control, registered, topics, isTrial, logger } = deps;
@@ -42,6 +42,8 @@ export async function checkProgress(deps: CheckDeps): Promise<void> {
   );
 }
 
-/** A watermark after 1970, and these states, need progress of every partition. */
+/**
+ * Whether projectors have saved progress: otherwise the watermark stays at 1970, and a build stays in its first state.
+ */
 const wasFollowed = ({ state }: Generation, completeTo: Date | null): boolean =>
   (completeTo?.getTime() ?? 0) > 0 || ['catching-up', 'ready', 'standby'].includes(state);

@@ -18,7 +18,7 @@ type ReadyDeps = {
   announcement: Announcement;
 };
 
-/** The servers of a projector that is admitted, and the generation that it follows. */
+/** The servers of a projector that may start, and the generation that it follows. */
 export type Ready = Opened & {
   brokers: Brokers;
   /** The group that can be joined. */
@@ -43,7 +43,7 @@ export async function getReady(deps: ReadyDeps): Promise<Ready> {
   return { control, database, registered, own, brokers, groupId, onWait };
 }
 
-/** Also announces each condition that the start waits for. */
+/** Wraps `onWait`: also announces each condition that the start waits for. */
 const announcing =
   (onWait: OnWait, announcement: Announcement): OnWait =>
   (condition, reason) => {

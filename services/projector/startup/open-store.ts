@@ -15,12 +15,12 @@ import { generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
 import type { OnWait } from './wait-until.ts';
 
-/** After this time the start logs that it waits for the indexes, in milliseconds. */
+/** The time after which the start logs that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;
 
 /**
- * The generation to follow; by default the active one. A start without a read model registers the first generation. A
- * trial without one fails, because the name of the database may be wrong.
+ * Returns the generation to follow; by default the active one. If there is no read model yet, a start registers the
+ * first generation. A trial fails instead, because the name of the database may be wrong.
  */
 export async function openRegistry(
   control: Db,
@@ -58,7 +58,7 @@ export async function openIndexes({ control, registered, database, isTrial, onWa
 }
 
 /**
- * Throws `CollectionsLost` if a listed collection is gone or replaced, because an empty collection would hide the loss.
+ * Throws `CollectionsLost` if a listed collection is gone or replaced. Otherwise a new collection would hide the loss.
  */
 async function requireCollections(control: Db, registry: GenerationRegistry, followed: Generation) {
   const database = generationDatabase(control.client, control.databaseName, followed.number);

@@ -18,9 +18,12 @@ import { openMembership, refuseForeignMembers, refuseOtherCluster } from './refu
 import { NotReady, type OnWait } from './wait-until.ts';
 
 /*
- * The conditions of a projector's start, in order. The start meets each condition with waits
- * (`waitUntil`), `support-cli check projector` tries each one once. MongoDB and Kafka are asked apart from each other;
- * the group is entered once both are open.
+ * The conditions of a projector's start. A start waits until each condition is met (`waitUntil`);
+ * `support-cli check projector` tries each condition once.
+ *
+ *   connectStore, openModel    MongoDB, the generation, its indexes and progress
+ *   connectBrokers             Kafka, and the topics
+ *   enterGroup                 after both: the cluster, and the consumer group
  */
 
 type DatabaseSetting = Pick<ProjectorConfig, 'DATABASE_NAME'>;
@@ -30,7 +33,7 @@ export type StoreDeps = {
   config: DatabaseSetting & Partial<Pick<ProjectorConfig, 'GENERATION'>>;
   /** The topics that the projector follows. */
   topics: string[];
-  /** A check creates nothing. A condition that it cannot try counts as not met. */
+  /** A trial creates nothing. A condition that it cannot try is not met. */
   isTrial: boolean;
   /** Receives each further condition that a start waits for. */
   onWait: OnWait;
@@ -52,7 +55,7 @@ export type Opened = {
 export type GroupDeps = Opened &
   BrokerDeps & { config: Pick<ProjectorConfig, 'CONSUMER_GROUP' | 'KAFKA_SESSION_TIMEOUT_MS'> };
 
-/** MongoDB answers. Before the driver has connected, any other command would close its topology for good. */
+/** MongoDB answers. It comes first, because a command before `connect` would close the driver's topology forever. */
 export const connectStore = preconditionsOf<Pick<StoreDeps, 'mongo'> & { config: DatabaseSetting }>().and({
   name: 'MongoDB',
   setting: 'MONGODB_URL',
@@ -150,7 +153,7 @@ export const connectBrokers = reachBrokers
     setting: 'TOPIC_PREFIX',
     run: async ({ brokers, topics, isTrial }) => {
       const untried = [...(await brokers.log.tryFetch(topics))];
-      // A start reads a topic without a leader once it has one.
+      // A start continues: the consumer reads a topic without a leader once there is a leader.
       if (untried.length === 0 || !isTrial) return {};
       const reasons = untried.map(([topic, reason]) => `${topic} (${reason})`);
       throw new NotReady('topics cannot be read', `could not try to fetch from ${reasons.join(', ')}`);
@@ -175,7 +178,7 @@ export const enterGroup = preconditionsOf<GroupDeps>()
     run: async ({ config, registered, own, topics, brokers }) => {
       const { admin, log } = brokers;
       const groupId = groupIdOf({ ...config, DATABASE_NAME: own.followed.database }, registered.number);
-      // A broker that has just started loads its groups first, and joining fails.
+      // Waits until the coordinator has loaded the group. Before that, a broker that has just started refuses members.
       await inGroup(groupId, () => admin.fetchOffsets({ groupId, topics }));
       await refuseForeignMembers(admin, groupId, own);
       await log.tryJoin({ groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS });

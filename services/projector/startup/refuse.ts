@@ -33,8 +33,8 @@ export async function openMembership(deps: MembershipDeps): Promise<OwnMembershi
 }
 
 /**
- * Refuses a start beside foreign members of the group, before the group must assign its partitions again. During an
- * assignment the group does not show its members; `refuseForeignLeader` checks them later.
+ * Refuses a start beside foreign members of the group, before this projector would cause a rebalance. During a
+ * rebalance the group does not show its members. `refuseForeignLeader` then checks them after it.
  */
 export async function refuseForeignMembers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
   const foreignMembers = describeForeignMembers(
@@ -45,25 +45,25 @@ export async function refuseForeignMembers(admin: Admin, groupId: string, own: O
 
 type ClusterDeps = { control: Db; generation: number; topics: string[] };
 
+/** With one topic, a topic that was created again is more likely than another cluster. */
+const topicsMin = 2;
+
 /**
- * Refuses a start on another Kafka cluster, where every topic that the generation has applied has another id. It stores
- * nothing, because the projectors of the right cluster continue.
+ * Refuses a start on another Kafka cluster. There, every topic that the generation has applied has another id. Unlike a
+ * gap, the refusal is not stored, because the projectors on the right cluster must continue.
  */
 export async function refuseOtherCluster(
   { control, generation, topics }: ClusterDeps,
   log: Pick<LogClient, 'read'>,
 ): Promise<void> {
-  const { topicIds } = await log.read(topics);
-  const progress = await readProgress(control, generation);
-  const applied = [...appliedTopicIds(progress)].filter(([topic]) => topicIds.has(topic));
-  const isOther = applied.every(([topic, topicId]) => topicIds.get(topic) !== topicId);
-  if (applied.length < topicsMin || !isOther) return;
+  const { topicIds: currentIds } = await log.read(topics);
+  const appliedIds = appliedTopicIds(await readProgress(control, generation));
+  const appliedTopics = [...appliedIds.keys()].filter((topic) => currentIds.has(topic));
+  const isSameCluster = appliedTopics.some((topic) => currentIds.get(topic) === appliedIds.get(topic));
+  if (isSameCluster || appliedTopics.length < topicsMin) return;
   throw new StartRefused(
-    `generation ${generation} has applied topics of these names on another Kafka cluster (${applied.length} topics have other ` +
+    `generation ${generation} has applied topics of these names on another Kafka cluster (${appliedTopics.length} topics have other ` +
       'ids): check KAFKA_BROKERS and DATABASE_NAME. If all topics were created again, rebuild the read model into a new ' +
       'database (docs/rebuilding.md, Into a new database)',
   );
 }
-
-/** With one topic, a topic that was created again is more likely than another cluster. */
-const topicsMin = 2;

@@ -4,10 +4,7 @@ import type { Meet } from '../../../shared/runtime/preconditions.ts';
 import { retry } from '../../../shared/store/retry.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
-/**
- * A requirement of the projector is not met yet, but may be while it waits. `condition` names it, `message` has the
- * reason.
- */
+/** The projector must wait for `condition`. The message has the reason. */
 export class NotReady extends Error {
   override name = 'NotReady';
   readonly condition: string;
@@ -23,10 +20,13 @@ export class StartRefused extends Error {
   override name = 'StartRefused';
 }
 
-/** Projectors that start together may collide while they create indexes, so only repeated errors are permanent. */
+/**
+ * An error counts as permanent only at its third occurrence, because projectors that start together may collide while
+ * they create indexes.
+ */
 const permanentErrorsMax = 3;
 
-/** The end of a refusal without a known fix. */
+/** The last sentence of a refusal without a known fix. */
 const seeTheLog = 'Waiting does not help: the log of this projector has the cause';
 
 /** The pause between attempts, in milliseconds. */
@@ -35,7 +35,7 @@ const pauseMs = 2_000;
 /** Receives the condition that a start waits for, and why the last attempt failed. */
 export type OnWait = (condition: string, reason: string) => void;
 
-/** The condition that a start waits for after an error that may pass. The error of a server names that server alone. */
+/** The condition that a start waits for after an error that may pass. An error of a server only names the server. */
 function conditionOf(error: unknown): string {
   if (error instanceof NotReady) return error.condition;
   return classify(error).of === 'kafka' ? 'the brokers are unavailable' : 'MongoDB is unavailable';
@@ -43,8 +43,8 @@ function conditionOf(error: unknown): string {
 
 /**
  * Retries `attempt` until it succeeds, and reports the missing condition at each failure. Rejects with `StartRefused`
- * at once if the attempt does; else if the error is permanent, such as wrong credentials or an index conflict, or if a
- * certificate is refused for a minute of the monotonic clock `nowMs`.
+ * in three cases: the attempt rejects with it; the error is permanent, such as wrong credentials or an index conflict;
+ * or a server refuses a certificate for a minute. `nowMs` is a monotonic clock.
  */
 export async function waitUntil<T>(
   onWait: OnWait,
@@ -67,7 +67,7 @@ export async function waitUntil<T>(
   return retry({ pauseMs, onFailed }, attempt);
 }
 
-/** Meets a condition with waits. */
+/** Returns the `Meet` of a start: it retries a condition until it is met. */
 export const waiting =
   (onWait: OnWait): Meet =>
   (_, attempt) =>
