@@ -169,7 +169,10 @@ export class OtherProjectionVersion extends Error {
   override name = 'OtherProjectionVersion';
 }
 
-/** An operation on generations is not possible now, for the reason in the message. `verb` of the CLI helps. */
+/**
+ * An operation on generations is not possible now, for the reason in the message. `verb` is the verb of the CLI that
+ * helps the operator.
+ */
 export class RebuildRefused extends Error {
   override name = 'RebuildRefused';
   readonly verb: string | null;
@@ -190,7 +193,7 @@ export class NoSuchGeneration extends RebuildRefused {
   override name = 'NoSuchGeneration';
 }
 
-/** The registry is missing, but parts of a read model remain: a projector must not begin another read model. */
+/** The registry is missing, but parts of a read model exist, so a projector must not begin another read model. */
 export class RegistryLost extends RebuildRefused {
   override name = 'RegistryLost';
   constructor(places: string[]) {
@@ -202,7 +205,10 @@ export class RegistryLost extends RebuildRefused {
 export const lostRegistryText = (places: string[]): string =>
   `the registry of generations is lost, but a read model is left: ${places.join(', ')}`;
 
-/** Collections that must exist are gone, or are other ones: no process creates them, or takes them for the former. */
+/**
+ * Collections that must exist are gone, or have been replaced. No process creates them again or uses the replacements,
+ * because an empty collection would look like an empty read model.
+ */
 export class CollectionsLost extends RebuildRefused {
   override name = 'CollectionsLost';
   constructor(lost: LostCollection[]) {
@@ -213,7 +219,7 @@ export class CollectionsLost extends RebuildRefused {
 export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
   control.collection('generations');
 
-/** How the registry is read: whole, or without its history, which may be long. */
+/** The options of a read of the registry. `projection` may leave out the history, which may be long. */
 export type RegistryOptions = Omit<FindOptions, 'projection'> & { projection?: { history: 0 } };
 
 /** The registry, or null before a projector has first started. Throws `OtherStoredForm` if another release made it. */
@@ -232,8 +238,8 @@ export async function readRegistry(
 
 /**
  * Replaces the registry if it is unchanged since it was read, and returns the stored one. Returns null if another
- * client has changed it: callers then read it again at once. Without a readable revision, a write would have no guard,
- * or would never apply.
+ * client has changed it, so that the caller reads it again. Throws if an edit has broken its revision: without a
+ * number, the write would have no guard, or would never apply.
  */
 export async function replaceRegistry(
   control: Db,
@@ -316,7 +322,7 @@ export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
 async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
   const cause = { at: now, by: 'projector', why: 'the first generation' };
-  // Before the registry, which lists them.
+  // Before the registry, because the registry lists these collections.
   const manifest = await createControlCollections(control);
   const registry: Omit<GenerationRegistry, '_id'> = {
     form: storedForm,

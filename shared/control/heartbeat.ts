@@ -16,16 +16,16 @@ import {
   type Replica,
 } from './processes.ts';
 
-/** A process as it describes itself. */
+/** The part of a process's entry that the process knows; the heartbeat adds the rest. */
 export type Own<P> = Omit<P, '_id' | 'host' | 'pid' | 'release' | 'at'>;
 
-/** The announcement of this process. */
+/** Announces this process in the register of processes. */
 export type Heartbeat = {
-  /** The id of its entry. */
+  /** The id of the process's entry. */
   id: string;
-  /** Announces this process now, and then every two seconds. A failure stops nothing. */
+  /** Announces the process now, and then every two seconds. A failure is logged, and stops nothing. */
   begin: () => void;
-  /** Announces that it has ended, once: later calls change nothing. Never rejects, and takes two seconds at most. */
+  /** Announces that the process has ended. Only the first call counts. Never rejects, and takes two seconds at most. */
   end: (state: 'refused' | 'ended', reason: string | null) => Promise<void>;
 };
 
@@ -41,37 +41,39 @@ type HeartbeatDeps = {
   intervalMs?: number;
 };
 
-/** A beat that makes no progress for this long fails, in milliseconds: the next one does not wait for it. */
+/** A beat without an answer for this long fails, in milliseconds, so that the next one does not wait for it. */
 const stalledAfterMs = 10_000;
 
-/** The end waits this long for the beat in progress, and then for its own announcement, in milliseconds. */
-const beatWithinMs = 400;
-const endWithinMs = 1_500;
+/** `end` waits this long for the beat in progress, in milliseconds. */
+const lastBeatTimeoutMs = 400;
+/** `end` waits this long for its own announcement, in milliseconds. */
+const endTimeoutMs = 1_500;
 
 /** Creates the announcement of this process, under an id of its own. */
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { control, read, onBeat, logger, maxTimeMS, intervalMs = announceIntervalMs } = deps;
   const id = randomUUID();
   const limits = maxTimeMS === undefined ? {} : { maxTimeMS };
-  const same = { host: hostname(), pid: process.pid, release };
+  const identity = { host: hostname(), pid: process.pid, release };
   let beating: Repeating | null = null;
   let ended: Promise<void> | null = null;
   let hasFailed = false;
   const announce = async (own: Own<Replica> | Own<Projector>) => {
     const update: UpdateFilter<Replica | Projector> = {
-      $set: { ...same, ...own },
+      $set: { ...identity, ...own },
       $currentDate: { at: true as const },
     };
-    // MongoDB may apply a late beat after the end: then it fails, because the entry exists.
+    // MongoDB may apply a late beat after the end. The filter then matches nothing, and the insert fails, because the
+    // entry exists: the end stays.
     const present = { _id: id, state: { $nin: finalStates } };
     await processesOf(control).updateOne(present, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this process is announced again');
     hasFailed = false;
   };
   const storeEnd = async (state: 'refused' | 'ended', reason: string | null) => {
-    await within(beatWithinMs, beating?.stop() ?? Promise.resolve(), () => undefined);
+    await within(lastBeatTimeoutMs, beating?.stop() ?? Promise.resolve(), () => undefined);
     const announcing = announce({ ...read(), state, reason });
-    await within(endWithinMs, announcing, () => undefined).catch(() => undefined);
+    await within(endTimeoutMs, announcing, () => undefined).catch(() => undefined);
   };
   return {
     id,
@@ -95,7 +97,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       void removeOld(control, limits).catch(() => undefined);
     },
     end: (state, reason) => {
-      // MongoDB never answered, so only the log has the reason.
+      // `begin` was not called, because MongoDB never answered: only the log has the reason.
       if (!beating) return Promise.resolve();
       ended ??= storeEnd(state, reason);
       return ended;

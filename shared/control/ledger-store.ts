@@ -18,7 +18,7 @@ import {
   isEmptySpan,
   type LedgerRecord,
   type LedgerSpan,
-  loseRecords,
+  markLost,
   type OpenSpan,
   openSpan,
   packSpan,
@@ -61,13 +61,13 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   );
 }
 
-/** Matches the spans with a record that stands unapplied. */
+/** Matches `lastAt` of the spans with a record that stands unapplied. */
 export const isStanding = { $gt: new Date(0) };
 
-/** Spans that are read or changed at a time. Limits the memory. */
+/** At most this many spans are read or changed at a time, so that memory is bounded. */
 const spansPerRead = 20;
 
-/** The spans of a filter, in the order of the log. */
+/** The spans that match a filter, in the order of the log. */
 export async function* readSpans(control: Db, filter: Filter<LedgerSpan>): AsyncGenerator<OpenSpan> {
   await using found = ledgerOf(control).find(filter).sort({ _id: 1 }).batchSize(spansPerRead);
   for await (const span of found) yield openSpan(span);
@@ -79,7 +79,7 @@ export const standing = ({ records }: OpenSpan): LedgerRecord[] =>
     .filter(({ purged }) => purged === null)
     .toSorted((a, b) => a.offset - b.offset || a.timestampMs - b.timestampMs);
 
-/** The records with these ids, purged ones too, by their id. */
+/** The records with these ids, purged ones included, by their id. */
 export async function readLedgerRecords(control: Db, ids: string[]): Promise<Map<string, LedgerRecord>> {
   const found = new Map<string, LedgerRecord>();
   const bySpan = Map.groupBy(ids, (id) => spanIdOf(parseRecordId(id)));
@@ -114,9 +114,9 @@ export async function countUnapplied(control: Db, generation?: number): Promise<
 }
 
 /**
- * Changes each span by one compare-and-set: `change` edits the span, and again if another client has written it first.
- * A majority must confirm every write, even one without a change, because the projector then commits the offset of a
- * record. Removes empty spans.
+ * Changes each span by one compare-and-set. If another client has written a span first, `change` edits the stored span
+ * again. A span is written even if nothing has changed: a majority must confirm the present state, because the
+ * projector then commits the offset of a record. Removes empty spans.
  */
 export async function changeSpans(
   control: Db,
@@ -176,7 +176,7 @@ async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
   }
 }
 
-/** E11000: another client has inserted the span first. WriteConflict: another write came first. */
+/** Whether another client has written the span first: E11000 by its insert, WriteConflict by any write. */
 const isLostRace = (code: number): boolean =>
   code === 11_000 || code === 112 || causeInSqlState(code) === 'conflict';
 
@@ -195,7 +195,7 @@ export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge)
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Closes records for a generation. A record that no generation lacks any more goes, with its bytes. */
+/** Closes records for a generation. A record that no generation lacks any more is removed, with its bytes. */
 export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
   const wanted = new Set(ids);
   const isClosed = (record: LedgerRecord) => wanted.has(recordId(record));
@@ -206,7 +206,7 @@ export async function closeDeadLetters(control: Db, ids: string[], generation: n
   await removeUnchangedBytes(control, [...gone.values()].flat(), readAt);
 }
 
-/** Closes all records for a generation that is dropped, and removes its skips. */
+/** Closes all records for a generation that is being dropped, and removes its skips. */
 export async function closeGeneration(control: Db, generation: number): Promise<void> {
   for (const id of await spanIds(control, { 'groups.generations': generation })) {
     for await (const span of readSpans(control, { _id: id }))
@@ -227,7 +227,7 @@ export async function removeSkips(
   await changeSpans(control, skipped, (span) => unskip(span, generation));
 }
 
-/** Keeps the records of one generation open for another generation that cannot read them in the log. */
+/** Opens the records that one generation lacks for another generation that cannot read them in the log. */
 export async function carryOverDeadLetters(
   control: Db,
   numbers: { from: number; to: number },
@@ -237,7 +237,7 @@ export async function carryOverDeadLetters(
   await changeSpans(control, ids, (span) => carryOver(span, numbers, find));
 }
 
-/** Notes, for the records that a generation lacks, that the log of a partition has lost them from an offset on. */
+/** Marks the records that a generation lacks as lost by the log of a partition, from an offset on. */
 export async function storeLost(
   control: Db,
   generation: number,
@@ -245,7 +245,7 @@ export async function storeLost(
 ): Promise<void> {
   const ids = await spanIds(control, { 'groups.generations': generation });
   const ofLog = ids.filter((id) => id.startsWith(`${partitionKey(place)}/`));
-  await changeSpans(control, ofLog, (span) => loseRecords(span, generation, from));
+  await changeSpans(control, ofLog, (span) => markLost(span, generation, from));
 }
 
 /** Forgets the purged records and the skips of a partition before an offset. */
@@ -259,7 +259,7 @@ export async function forgetPurgedBefore(
   await changeSpans(control, ids, (span) => forgetBefore(span, low));
 }
 
-/** The records of one partition that a generation skips: the rejection of each, by offset. */
+/** The records of one partition that a generation skips, by offset, with the rejection of their dead letters. */
 export type SkippedOffsets = ReadonlyMap<number, Rejection>;
 
 export async function readSkips(

@@ -6,7 +6,7 @@ import {
   forgetBefore,
   type InLog,
   isEmptySpan,
-  loseRecords,
+  markLost,
   offsetsPerSpan,
   type OpenSpan,
   openSpan,
@@ -138,8 +138,8 @@ test('a redrive that fails opens no record that another operator has closed', ()
 
 test('a promotion keeps a record open for the new generation unless that one reads it; a lost one stays lost', () => {
   const span = spanWith(reject(6), reject(7), reject(8), reject(9));
-  loseRecords(span, 1, 9);
-  loseRecords(span, 2, 0);
+  markLost(span, 1, 9);
+  markLost(span, 2, 0);
   const logs: Record<number, InLog> = { 6: 'unknown', 7: 'lost' };
   carryOver(span, { from: 1, to: 2 }, ({ offset }) => logs[offset] ?? 'held');
   carryOver(span, { from: 3, to: 4 }, () => 'lost');

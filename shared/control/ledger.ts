@@ -32,10 +32,13 @@ export type LedgerRecord = RecordKey &
     count: number;
   };
 
-/** The partition of the position of a record that its log has lost. */
+/** The position of a lost record has this partition, which no log has. */
 const lostPartition = -1;
 
-/** The position of a record. Times order one that its log has lost, because other records take its offset. */
+/**
+ * The position of a record. Offsets order records within a partition. If the log has lost a record, another record has
+ * its offset, so a partition of its own makes the timestamps order it.
+ */
 export function positionOf(
   record: Omit<RecordKey, 'topic'> & Pick<LedgerRecord, 'isLost'>,
 ): Omit<RecordKey, 'topic'> {
@@ -43,10 +46,13 @@ export function positionOf(
   return { partition: isLost ? lostPartition : partition, offset, timestampMs };
 }
 
-/** An offset that projectors of some generations reject without applying it, because an operator skips its record. */
+/** An offset whose record an operator skips: projectors of these generations store a dead letter, and apply nothing. */
 export type Skip = { offset: number; generations: number[]; why: string } & Purge;
 
-/** The ledger of some offsets of a partition, as it is stored. */
+/**
+ * The ledger of 5,000 consecutive offsets of a partition, as it is stored. A topic full of bad records then takes few
+ * documents, and each change of them is one compare-and-set.
+ */
 export type LedgerSpan = {
   /** `<topic>/<partition>/<from>`, with 15 digits, so that the spans of a partition are in the order of the log. */
   _id: string;
@@ -75,10 +81,10 @@ export type OpenSpan = Omit<LedgerSpan, 'groups' | 'lastAt'> & {
   records: Map<string, LedgerRecord>;
 };
 
-/** A span has 120 KB of records at most. */
+/** At 24 bytes for each record, a span has 120 KB of records at most. */
 export const offsetsPerSpan = 5_000;
 
-/** Details of a span that are kept apart. Further ones of a reason share one, so that a span stays small. */
+/** A span keeps this many different details. Further ones become `otherDetails`, so that a span stays small. */
 const detailsMax = 50;
 export const otherDetails = 'several details, which are not kept apart';
 
@@ -103,7 +109,7 @@ export function parseRecordId(id: string): RecordKey {
 const keyIn = ({ offset, timestampMs }: Pick<RecordKey, 'offset' | 'timestampMs'>) =>
   `${offset}@${timestampMs}`;
 
-/** A span that is not stored has this revision. */
+/** The revision of a span that is not stored yet. */
 export const unwritten = 0;
 
 export function emptySpan(id: string): LedgerSpan {
@@ -199,11 +205,14 @@ export type Reject = Rejection & Pick<RecordKey, 'offset' | 'timestampMs'>;
 type Rejecting = {
   generation: number;
   now: Date;
-  /** Skips records that the generation does not lack, so that a failed redrive does not open a record again. */
+  /**
+   * Ignores records that the generation does not lack. A redrive that fails must not open a record that another
+   * operator has closed meanwhile.
+   */
   onlyIfLacking?: boolean;
 };
 
-/** Adds rejected records for a generation. A record that was purged stays so, and one that is there stays once. */
+/** Adds rejected records for a generation. A purged record stays purged; a present one only counts once more. */
 export function rejectRecords(
   span: OpenSpan,
   rejects: Reject[],
@@ -273,12 +282,12 @@ export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, pu
   return count;
 }
 
-/** Whether a log has a record. `unknown`: the leader of its partition does not answer. */
+/** Whether a log still has a record. `unknown`: the leader of its partition does not answer. */
 export type InLog = 'held' | 'lost' | 'unknown';
 
 /**
- * Keeps the records that a generation lacks open for another generation that cannot read them in the log. A lost record
- * stays lost, however the log looks later.
+ * Opens the records that generation `from` lacks for generation `to` as well, unless `to` can read them in the log. A
+ * record that was once found lost stays lost, however the log looks later.
  */
 export function carryOver(
   { records }: OpenSpan,
@@ -296,8 +305,8 @@ export function carryOver(
   }
 }
 
-/** Notes, for the records that a generation lacks, that the log has lost them from an offset on. */
-export function loseRecords({ records }: OpenSpan, generation: number, from: number): void {
+/** Marks the records that a generation lacks as lost by their log, from an offset on. */
+export function markLost({ records }: OpenSpan, generation: number, from: number): void {
   for (const [key, record] of records)
     if (record.generations.includes(generation) && record.offset >= from)
       records.set(key, { ...record, isLost: true });
@@ -309,7 +318,7 @@ export function forgetBefore(span: OpenSpan, low: number): void {
   span.skips = span.skips.filter(({ offset }) => offset >= low);
 }
 
-/** Skips an offset for further generations. The skip keeps the name of the first operator. */
+/** Skips an offset for further generations. An existing skip keeps its operator, reason and time. */
 export function skipOffset(span: OpenSpan, { generations, ...skip }: Skip): void {
   const before = span.skips.find(({ offset }) => offset === skip.offset);
   const all = [...(before?.generations ?? []), ...generations];

@@ -23,7 +23,7 @@ export type Gap = {
 };
 
 /**
- * A gap that a generation cannot get past. It stops every start of a projector, even after the log has grown past the
+ * A gap of a generation, as it is stored. It stops every start of a projector, even after the log has grown past the
  * position again. Only an operator ends the gap, by accepting it or by dropping the generation.
  */
 export type LogGap = Gap & {
@@ -38,13 +38,13 @@ export type LogGap = Gap & {
 
 export const logGapsOf = (control: Db): Collection<LogGap> => control.collection('log_gaps');
 
-/** The gaps of a generation, in the order in which they were found. A few, read by the index on `_id`. */
+/** The gaps of a generation, in the order in which they were found. They are few, so the sort runs here. */
 export async function readLogGaps(control: Db, generation: number, options: FindOptions = {}) {
   const gaps = await logGapsOf(control).find({ generation }, options).sort({ _id: 1 }).toArray();
   return gaps.toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Stores gaps. The first one that was found of a partition stays. */
+/** Stores gaps. If a partition already has a gap, that one stays. */
 export async function storeLogGaps(
   { control, generation, by }: { control: Db; generation: number; by: string },
   gaps: Gap[],

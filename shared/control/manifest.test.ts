@@ -1,8 +1,8 @@
-import { describeLost, missing } from './manifest.ts';
+import { compareWithManifest, describeLost } from './manifest.ts';
 
 const manifest = { tickets: 'a', qas: 'b' };
 const find = (found: Record<string, string>) =>
-  describeLost(missing('support_g1', manifest, new Map(Object.entries(found))));
+  describeLost(compareWithManifest('support_g1', manifest, new Map(Object.entries(found))));
 
 it('names a listed collection that is gone or another one, and no other collection', () => {
   expect(find({ tickets: 'a', qas: 'b', more: 'c' })).toBe('');
@@ -12,6 +12,6 @@ it('names a listed collection that is gone or another one, and no other collecti
 });
 
 it('knows of no loss without a list, and without ids of the store only of collections that are gone', () => {
-  expect(missing('support_g1', undefined, new Map())).toEqual([]);
+  expect(compareWithManifest('support_g1', undefined, new Map())).toEqual([]);
   expect(find({ tickets: '', qas: '' })).toBe('');
 });

@@ -12,18 +12,21 @@ export type Manifest = Record<string, string>;
  */
 const controlCollections = ['generations', 'progress', 'blocked_keys', 'log_gaps', 'dead_letters'] as const;
 
-/** The collections of the control database without which no answer is right. */
+/** The collections of the control database without which an answer of the API may be wrong. */
 export const servedFrom: readonly string[] = ['generations', 'blocked_keys'];
 
-/** A listed collection that is gone, or that an operator has restored or created again with another id. */
+/**
+ * A listed collection that is gone, or is another one than before: an operator has restored it or created it again, so
+ * it has another id.
+ */
 export type LostCollection = { database: string; collection: string; is: 'gone' | 'other' };
 
 /**
- * The listed collections that are gone or have another id. The id decides, because a name can be reused and a missing
- * collection reads as empty. Before a projector has started on the database, no list exists and nothing counts as
- * missing.
+ * The collections of the manifest that are gone or have another id. The id decides, because a name can be reused and a
+ * missing collection reads as empty. Before a projector has started on the database, no manifest exists, and nothing
+ * counts as lost.
  */
-export function missing(
+export function compareWithManifest(
   database: string,
   manifest: Manifest | undefined,
   found: Collections,
@@ -31,14 +34,15 @@ export function missing(
   return Object.entries(manifest ?? {}).flatMap(([collection, id]): LostCollection[] => {
     const present = found.get(collection);
     if (present === undefined) return [{ database, collection, is: 'gone' }];
-    // A store may give no ids.
-    return present === id || present === '' || id === '' ? [] : [{ database, collection, is: 'other' }];
+    // A MongoDB-compatible store may have no ids.
+    const isSame = present === id || present === '' || id === '';
+    return isSame ? [] : [{ database, collection, is: 'other' }];
   });
 }
 
-/** The listed collections of a database that are gone or have another id. */
+/** Reads which collections of the manifest a database has lost. */
 export const readLost = async (database: Db, manifest: Manifest | undefined): Promise<LostCollection[]> =>
-  missing(database.databaseName, manifest, await readCollections(database));
+  compareWithManifest(database.databaseName, manifest, await readCollections(database));
 
 /** `support_g1.tickets is gone, support_g1.qas is another collection than before`. */
 export const describeLost = (lost: LostCollection[]): string =>
@@ -48,11 +52,11 @@ export const describeLost = (lost: LostCollection[]): string =>
     )
     .join(', ');
 
-/** Creates the collections of the control database that do not exist, and lists all. */
+/** Creates the collections of the control database that do not exist. Returns the manifest of all. */
 export async function createControlCollections(control: Db): Promise<Manifest> {
   const existing = await readCollections(control);
   for (const name of controlCollections) if (!existing.has(name)) await createCollection(control, name);
-  return listOf(await readCollections(control), controlCollections);
+  return manifestOf(await readCollections(control), controlCollections);
 }
 
 /** MongoDB's code for a collection that exists. */
@@ -67,17 +71,17 @@ export async function createCollection(database: Db, name: string): Promise<void
   }
 }
 
-/** Lists the collections of a generation's database, once they are created. */
+/** The manifest of a generation's database, whose collections exist. */
 export const readDocumentCollections = async (database: Db): Promise<Manifest> =>
-  listOf(await readCollections(database), documentCollections);
+  manifestOf(await readCollections(database), documentCollections);
 
-/** The listed collections, with their ids of now. */
-export const listOf = (found: Collections, names: readonly string[]): Manifest =>
+/** The manifest of the named collections that exist, with their present ids. */
+export const manifestOf = (found: Collections, names: readonly string[]): Manifest =>
   Object.fromEntries(names.flatMap((name) => (found.has(name) ? [[name, found.get(name) ?? '']] : [])));
 
 /**
- * The places that hold something of a read model: collections of the control database, and databases of generations.
- * Empty collections do not count: an operator may create sharded ones beforehand.
+ * The collections of the control database and the databases of generations that hold a part of a read model. Empty
+ * collections do not count, because an operator may have created sharded ones before the first start.
  */
 export async function findReadModel(control: Db): Promise<string[]> {
   const found: string[] = [];

@@ -30,8 +30,8 @@ const maxTimeMS = 5_000;
 const closeWithinMs = 3_000;
 
 /**
- * Reads the registry through each pool again and again. After an operator drops and creates a user again, MongoDB never
- * restores the rights of the old sessions, whose connections the driver keeps. The monitor reopens such a pool.
+ * Reads the registry through each pool every few seconds. If an operator drops a user and creates it again, MongoDB
+ * refuses the old sessions for ever, and the driver keeps their connections: the monitor then reopens the pool.
  */
 export function monitorPools(
   { pools, createFresh, database, logger, nowMs = () => performance.now() }: PoolMonitorDeps,
@@ -40,7 +40,7 @@ export function monitorPools(
   let isStopped = false;
   const read = (client: MongoClient) => {
     const options = { projection: { _id: 1 }, maxTimeMS };
-    // If the first operation connects instead and fails, the driver's topology stays closed.
+    // Connects first: if an operation connects implicitly and fails, the driver's topology stays closed.
     const control = controlDatabase(client, database);
     return client.connect().then(() => generationsOf(control).findOne({ _id: 'active' }, options));
   };
@@ -58,7 +58,7 @@ export function monitorPools(
         if (!client || classifyStoreError(error).is !== 'refuses-us') return;
         logger.warn(
           { pool: name, reason: errorMessage(error) },
-          'MongoDB refuses the user on old connections, but not on a new one; they are opened again',
+          'MongoDB refuses the user on old connections, but not on a new one; the pool is opened again',
         );
         await within(closeWithinMs, client.close(), () => undefined);
         if (!isStopped) await client.connect();
@@ -76,6 +76,6 @@ export function monitorPools(
   };
 }
 
-/** All connections of the pool are in use, which does not count as a failure. */
+/** Whether all connections of the pool are in use, which is no failure of theirs. */
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';

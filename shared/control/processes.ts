@@ -27,7 +27,7 @@ type Announced = {
   /** The version in its package.json. */
   release: string;
   state: ProcessState;
-  /** Why it does not run, and what to do about that if it is known; null if it runs, or ended as it was asked to. */
+  /** Why it does not run, and the fix if it is known; null if it runs, or ended as it was asked to. */
   reason: string | null;
   /** When it announced itself, by MongoDB's clock. */
   at: Date;
@@ -49,11 +49,11 @@ export type Replica = Announced & {
   traces: boolean;
 };
 
-/** The last sweep of a process: personal data stays while sweeps fail, however well everything else works. */
+/** The last sweep of a process. An operator has to know of failing sweeps, because expired personal data stays. */
 export type SweepOutcome = {
   /** When it ended, by MongoDB's clock. */
   at: Date;
-  /** The first failure of several in a row, whichever projectors swept; null if it has succeeded. */
+  /** When the first of the failures in a row happened, also of other projectors; null if the last sweep succeeded. */
   failingSince: Date | null;
   reason: string | null;
 };
@@ -74,10 +74,10 @@ export type Projector = Announced & {
 /** How often a process announces itself, in milliseconds. */
 export const announceIntervalMs = 2_000;
 
-/** A process that has not announced itself for this long is gone, in milliseconds. */
+/** A process that has not announced itself for this long counts as gone, in milliseconds. */
 const liveForMs = 10_000;
 
-/** The store keeps the entry of a process that is gone for this long, in milliseconds. */
+/** The entry of a process that is gone stays for this long, in milliseconds, so that `status` can explain its end. */
 const keptForMs = 3_600_000;
 
 export const processesOf = <P extends Announced = Replica | Projector>(control: Db): Collection<P> =>
@@ -114,7 +114,10 @@ export const projectorsOf = (projectors: Projector[], number: number, active: nu
     .filter(({ generation }) => (generation ?? active) === number)
     .toSorted((a, b) => b.at.getTime() - a.at.getTime());
 
-/** Whether a live projector follows the active generation instead of a number; `now` is MongoDB's time. */
+/**
+ * Whether a live projector has no `GENERATION`: after a promotion, a restart would move it to the new generation. `now`
+ * is MongoDB's time.
+ */
 export const isUnpinned = (projectors: Projector[], now: Date): boolean =>
   projectors.some((one) => !one.isPinned && isLive(one, now));
 
@@ -125,8 +128,8 @@ export function lastSweep(projectors: Projector[]): SweepOutcome | null {
 }
 
 /**
- * Removes the entries that are an hour old at `now`, MongoDB's time. The reason for which a projector has ended stays
- * until another one follows its generation: `followed`.
+ * Removes the entries that are an hour old at `now`, MongoDB's time. An entry with the reason for which a projector has
+ * ended stays until another projector follows its generation, which the caller names as `followed`.
  */
 export async function removeOldProcesses(
   control: Db,

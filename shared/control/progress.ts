@@ -19,11 +19,11 @@ export type Progress = {
 };
 
 /**
- * How far the log of a partition was applied. Each save replaces the whole object, so that a release never leaves a
+ * How far the log of a partition was applied. Each save replaces the whole object: otherwise a release could leave a
  * field of another release, which it does not know, beside its own position.
  */
 export type Applied = {
-  /** Offset of the next record to apply. First, because `$max` compares the fields in their order. */
+  /** Offset of the next record to apply. It is the first field, because `$max` compares the fields in their order. */
   position: number;
   /** The leader epoch of the record batch before the position; absent if it is unknown. */
   leaderEpoch?: number;
@@ -34,7 +34,7 @@ export type Applied = {
   topicId?: string;
 };
 
-/** The projector that saved progress last, and why records wait. One value, as `Applied`. */
+/** The projector that saved progress last, and why records wait. Each save replaces the whole object, as `Applied`. */
 export type Saved = {
   /** Why records wait for the projector; null if no record waits. */
   cause: HoldCause | null;
@@ -74,9 +74,10 @@ type Watermark = { _id: number; completeTo: Date };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 
-/** The progress of a generation. */
+/** The progress of each partition of a generation. */
 export const readProgress = (control: Db, generation: number): Promise<Progress[]> =>
   progressOf(control).find({ generation }).toArray();
+
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /**
@@ -110,17 +111,17 @@ export async function isFollowed(control: Db, generation: number, now: Date): Pr
 export const lagSeconds = (completeTo: Date, now: Date, allowanceMs: number): number =>
   Math.max(0, (now.getTime() - completeTo.getTime() - allowanceMs) / 1_000);
 
-/** A projection for `watermark`: the watermark, or the time of the store if its clock is earlier. */
+/** A projection for `watermark`: the watermark, but never later than MongoDB's clock, which may have been set back. */
 export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 
 /** The partition with the minimum `completeTo` of a generation. */
 export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'updatedAt'>;
 
 /**
- * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the
- * watermark, and the partition that holds it; null without partitions. The watermark never falls, although a new
- * partition may start at an earlier instant, because no event on that partition is older than the earlier watermark. A
- * topic that only a later release follows holds the watermark only while a projector still saves its progress.
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions, and returns the partition that holds
+ * it; null without partitions. It never lowers the watermark: a new partition may begin at an earlier instant, but no
+ * event on it is older than the present watermark. A topic that only a later release follows holds the watermark only
+ * while a projector saves its progress.
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };

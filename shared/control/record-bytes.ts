@@ -3,8 +3,8 @@ import { bulkWrite } from '../store/bulk-write.ts';
 import type { RecordKey } from './ledger.ts';
 
 /**
- * The bytes of a dead letter, as Kafka delivered them, by the id of the dead letter. They may hold secrets and personal
- * data, so only `--raw` displays them. Only the ledger shows whether the record stands unapplied.
+ * The bytes of a dead letter as Kafka delivered them. They may hold secrets and personal data, so only `--raw` displays
+ * them. The ledger alone shows whether the record stands unapplied; these are its attachment, with a bound.
  */
 export type RecordBytes = RecordKey & {
   /** `<topic>/<partition>/<offset>@<timestamp>` */
@@ -17,7 +17,7 @@ export type RecordBytes = RecordKey & {
   undecodable: string | null;
   /** Size of the record's key, headers and value together. */
   bytes: number;
-  /** The part of the share of its topic that it takes, in bytes. */
+  /** The bytes that count towards the share of its topic. */
   size: number;
   /** The organization that the record names; null if it cannot be read. */
   orgId: string | null;
@@ -34,14 +34,14 @@ export type RecordHeaderBytes = { name: string; value: Binary | null };
 export const recordBytesOf = (control: Db): Collection<RecordBytes> =>
   control.collection('dead_letter_bytes');
 
-/** The pipeline names every topic, and sorts, so that MongoDB reads only the index `size`. */
+/** The `$match` of every topic and the `$sort` make MongoDB read only the index `size`, and no document. */
 export const sizesPipeline = [
   { $match: { topic: { $gte: '' } } },
   { $sort: { topic: 1, size: 1 } },
   { $group: { _id: '$topic', size: { $sum: '$size' } } },
 ];
 
-/** The size of the stored bytes of each topic. A reader with a deadline gives MongoDB a time, in milliseconds. */
+/** The size of the stored bytes of each topic. */
 export async function measureBytes(
   control: Db,
   limit: { maxTimeMS?: number } = {},
@@ -51,7 +51,7 @@ export async function measureBytes(
   return new Map(sums.map(({ _id, size }) => [_id, size]));
 }
 
-/** Removes bytes, whatever other clients do. */
+/** Removes bytes even if a worker has stored them again since. */
 export async function removeBytes(control: Db, ids: string[]): Promise<void> {
   if (ids.length > 0) await recordBytesOf(control).deleteMany({ _id: { $in: ids } });
 }

@@ -39,8 +39,8 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
 }
 
 /**
- * Lists the collections that a projector has created. A collection that is listed keeps its id. Throws
- * `NoSuchGeneration` if the generation was dropped while the projector started.
+ * Adds the collections that a projector has created to the manifest of its generation. A collection that is listed
+ * keeps its id. Throws `NoSuchGeneration` if the generation was dropped while the projector started.
  */
 export const recordManifest =
   (number: number, manifest: Manifest): RegistryUpdate =>
@@ -51,7 +51,7 @@ export const recordManifest =
     return withGeneration(registry, { ...current, manifest: { ...manifest, ...listed } });
   };
 
-/** Requires from now on the collections that exist now. */
+/** Replaces the manifests, after an operator has accepted the collections that exist now. */
 export const replaceManifests =
   (number: number, control: Manifest, documents: Manifest): RegistryUpdate =>
   (registry) =>
@@ -66,7 +66,7 @@ export type Cause = { by: string; at: Date; why: string };
 /** Returns the registry after a transition, or throws `RebuildRefused`. Pure. */
 export type RegistryUpdate = (registry: GenerationRegistry) => GenerationRegistry;
 
-/** The latest transitions are kept; a rebuild makes a few. */
+/** The registry keeps this many transitions, the latest ones. A rebuild makes a few. */
 const historyMax = 1_000;
 
 /** Advances a build. Has no effect if the build has advanced already, or was dropped. */
@@ -77,7 +77,7 @@ export const advance =
     return current?.state === from ? withState(registry, current, to, cause) : registry;
   };
 
-/** Stores the start of a generation. Has no effect on one that has started. */
+/** Stores the start of a generation. Has no effect on a generation that has already started. */
 export const recordStart =
   (number: number, at: Date): RegistryUpdate =>
   (registry) => {
@@ -104,7 +104,7 @@ export const withGeneration = (registry: GenerationRegistry, next: Generation): 
   generations: registry.generations.map((one) => (one.number === next.number ? next : one)),
 });
 
-/** The registry with a generation in another state, and that transition in the history. */
+/** The registry with a generation in the state `to`, and that transition in the history. */
 export const withState = (registry: GenerationRegistry, one: Generation, to: GenerationState, cause: Cause) =>
   withTransition(withGeneration(registry, { ...one, state: to, since: cause.at }), {
     generation: one.number,
@@ -136,7 +136,7 @@ export const accept =
     });
   };
 
-/** Older data grows older. It is accepted for this long, in milliseconds. */
+/** An acceptance of older data ends after this time, in milliseconds, because the data grows older meanwhile. */
 const olderAcceptedForMs = 600_000;
 
 /** Whether an operator has just accepted that a generation which is not served has older data than the active one. */
@@ -156,8 +156,8 @@ export const isOlderAccepted = (
 type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
 
 /**
- * The offset at which the log of a partition began when a generation was registered, 0 without a build, or as an
- * operator has accepted since: records from there on that are gone before they were read are a gap.
+ * The offset at which the log of a partition begins for a generation. It is 0, the beginning that a build has found, or
+ * the beginning that an operator has accepted since. If records from it on are gone unread, there is a gap.
  */
 export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
   const isOf = (one: TopicPartition) => partitionKey(one) === key;
@@ -166,7 +166,7 @@ export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: str
 }
 
 /**
- * The logs that have lost records from `beginningOf` on: a rebuild lacks these records. `ends` are by
+ * The logs that now begin after `beginningOf`: a rebuild would lack the records between. `ends` are by
  * `<topic>/<partition>`.
  */
 export const logsWithoutBeginning = (

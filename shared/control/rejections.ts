@@ -27,10 +27,10 @@ export type Rejection = { reason: keyof typeof rejectionReasons; detail: string 
 /** A step of the work on a record in which the projector's code may throw an error. */
 export type Step = 'parse' | 'join' | 'engine' | 'content' | 'identity' | 'subjects';
 
-/** Called with each step that the code throws in while it makes a dead letter. */
+/** Receives each step in which the code throws while it makes a dead letter. */
 export type OnStepFailed = (step: Step, error: unknown) => void;
 
-/** The rejection of a record for which the code throws. It names no message of the error, which may quote data. */
+/** The rejection of a record for which the code throws. It omits the message of the error, which may quote data. */
 export const projectorError = (step: Step, error: unknown): Rejection => ({
   reason: 'projector_error',
   detail: `${step}: the code throws ${errorClass(error)}; the projector's log says where`,

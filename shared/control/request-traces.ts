@@ -26,7 +26,7 @@ export type RequestTrace = {
   orgId: string | null;
 };
 
-/** A stored batch of traces, in the control database: 250 documents would cost MongoDB many times as much. */
+/** A batch of traces, stored as one document, because one document for each trace would cost MongoDB far more. */
 export type TraceBatch = {
   /** The id of the first trace: ids begin with their time. */
   _id: string;

@@ -2,15 +2,15 @@ import type { Collection, Db } from 'mongodb';
 import type { Logger } from '../runtime/logger.ts';
 import { lagSeconds, progressOf } from './progress.ts';
 
-/** The state of a generation at one moment. The console draws the last hour of them. */
+/** The lag and the progress of a generation at one moment. The console draws the samples of the last hour. */
 export type Sample = {
-  /** `<generation>/<slot>`: a sample replaces the sample of an hour before. */
+  /** `<generation>/<slot>`. An hour has 180 slots, so a sample replaces the sample of an hour before. */
   _id: string;
   generation: number;
   at: Date;
   /** The lag of the watermark; null before there is one. */
   lagSeconds: number | null;
-  /** The records of all partitions that were applied until then. */
+  /** The number of records that were applied until then, in all partitions. */
   applied: number;
 };
 
@@ -31,8 +31,8 @@ export const readSamples = (control: Db, now: Date): Promise<Sample[]> =>
 type SamplerDeps = { control: Db; generation: number; allowanceMs: number; logger: Logger };
 
 /**
- * Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others.
- * It never rejects: the console's charts may lack a sample, but no run of the commit loop fails for one.
+ * Creates the function that saves one sample in each interval. If several projectors save one, the last replaces the
+ * others. It never rejects: a missing sample is a gap in a chart, and must not fail a run of the commit loop.
  */
 export function createSampler({ control, generation, allowanceMs, logger }: SamplerDeps) {
   let saved = -1;
@@ -48,7 +48,7 @@ export function createSampler({ control, generation, allowanceMs, logger }: Samp
       applied: found?.applied ?? 0,
     };
     const _id = `${generation}/${interval % slots}`;
-    // Whole, so that no field of another build stays beside it.
+    // Replaces the whole sample, so that no field of another release stays beside it.
     await samplesOf(control).replaceOne({ _id }, sample, { upsert: true });
     saved = interval;
   };

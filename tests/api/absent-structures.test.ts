@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { listOf as idsOf } from '../../shared/control/manifest.ts';
+import { manifestOf } from '../../shared/control/manifest.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { readCollections } from '../../shared/store/structures.ts';
@@ -45,7 +45,7 @@ const acceptAsItIs = async ({ control }: TestStore) => {
   const found = await readCollections(control);
   await changeRegistry(control, (registry) => ({
     ...registry,
-    manifest: idsOf(found, Object.keys(registry.manifest ?? {})),
+    manifest: manifestOf(found, Object.keys(registry.manifest ?? {})),
   }));
 };
 /** The documents of the collection that a case has dropped. */

@@ -9,7 +9,7 @@ import { useProjector } from '../support/use-projector.ts';
 const needsRights = /^(?:find|aggregate|update|insert|delete|count|distinct|getMore|listDatabases) /;
 
 const openedAgain =
-  'MongoDB refuses the user on old connections, but not on a new one; they are opened again';
+  'MongoDB refuses the user on old connections, but not on a new one; the pool is opened again';
 
 describe('MongoDB forgets the sessions of a user that was dropped and created again', () => {
   const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });

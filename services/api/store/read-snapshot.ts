@@ -1,9 +1,9 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import {
+  compareWithManifest,
   describeLost,
   type LostCollection,
   type Manifest,
-  missing,
   servedFrom,
 } from '../../../shared/control/manifest.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -209,8 +209,8 @@ const lostCollections = (
   control: Collections,
   documents: Collections,
 ): LostCollection[] => [
-  ...missing('control', servedOnly(manifests.control), control),
-  ...missing(`generation ${generation}`, manifests.documents, documents),
+  ...compareWithManifest('control', servedOnly(manifests.control), control),
+  ...compareWithManifest(`generation ${generation}`, manifests.documents, documents),
 ];
 
 /**

@@ -7,8 +7,8 @@ import {
 import {
   createCollection,
   describeLost,
-  listOf,
   type LostCollection,
+  manifestOf,
   readLost,
 } from '../../../shared/control/manifest.ts';
 import { watermark } from '../../../shared/control/progress.ts';
@@ -54,8 +54,8 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
       await changeRegistry(control, (read: GenerationRegistry) => {
         const controlNames = Object.keys(read.manifest ?? {});
         const documentNames = Object.keys(generationOf(read, number).manifest ?? {});
-        const controlManifest = listOf(controlCollections, controlNames);
-        const documentManifest = listOf(documentCollections, documentNames);
+        const controlManifest = manifestOf(controlCollections, controlNames);
+        const documentManifest = manifestOf(documentCollections, documentNames);
         return replaceManifests(number, controlManifest, documentManifest)(read);
       });
     },
