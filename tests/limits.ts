@@ -1,6 +1,6 @@
 /**
- * A test or a hook has a limit of a minute (`testTimeout` in jest.config.mjs): a wrong fake fails, it does not hang.
- * These need more, on a slow machine too. The first rule that fits a path counts.
+ * The files whose tests and hooks may take longer than a minute, the limit in jest.config.mjs. The times allow for a
+ * slow machine. The first rule that matches a path applies.
  */
 const limits: { files: RegExp; minutes: number; reason: string }[] = [
   {
@@ -17,7 +17,7 @@ const limits: { files: RegExp; minutes: number; reason: string }[] = [
     files: /\/tests\//,
     minutes: 5,
     reason:
-      'it shares servers with other tests, and a wait for them ends by itself after a minute, with its condition',
+      'it shares servers with other tests; each wait for the servers fails after a minute and names its condition',
   },
   { files: /\/infra\/dev-servers\//, minutes: 5, reason: 'it starts processes and virtual machines of Java' },
   {

@@ -19,18 +19,18 @@ export default class RunReporter {
     });
     if (testResults.length <= slowestMax) return;
     const slowest = testResults
-      .toSorted((one, other) => other.perfStats.runtime - one.perfStats.runtime)
+      .toSorted((a, b) => b.perfStats.runtime - a.perfStats.runtime)
       .slice(0, slowestMax)
       .map(({ testFilePath, perfStats }) => {
         const seconds = (perfStats.runtime / 1_000).toFixed(1).padStart(7);
         return `${seconds} s  ${relative(this.rootDir, testFilePath)}`;
       });
-    // At exit, since jest's own summary comes after every reporter.
+    // Jest prints its own summary after every reporter, so the slowest files come last only at exit.
     process.once('exit', () => process.stdout.write(`\nThe slowest files:\n${slowest.join('\n')}\n`));
   }
 }
 
-/** The tests that their titles call skipped, once for each `describe` that is skipped as a whole. */
+/** The titles that name a reason for their skip. A `describe` that is skipped as a whole counts once. */
 function skippedTitles(results) {
   const titles = new Set();
   for (const { testFilePath, testResults } of results)
@@ -38,7 +38,7 @@ function skippedTitles(results) {
       if (status !== 'pending') continue;
       const path = [...ancestorTitles, title];
       const end = path.findIndex((part) => part.includes(' (skipped: ')) + 1;
-      // Others are left out by an option of jest.
+      // A pending test without a reason was left out by an option of jest.
       if (end > 0) titles.add(`${basename(testFilePath)}: ${path.slice(0, end).join(' › ')}`);
     }
   return [...titles];

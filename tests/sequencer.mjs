@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
-/** The slowest of the list that a run prints at its end: one of them, started last, would run alone. */
+/** The slowest files of a run. A slow file that started last would run alone while the other workers idle. */
 const slow = [
   'tests/rebuild/releases.test.ts',
   'tests/client/export.test.ts',
@@ -26,12 +26,13 @@ export default class RandomSequencer extends Sequencer {
 
   sort(tests) {
     const places = new Map(tests.map((test) => [test, this.place(relative(this.root, test.path))]));
-    return tests.toSorted((one, other) => places.get(one) - places.get(other));
+    return tests.toSorted((a, b) => places.get(a) - places.get(b));
   }
 
-  /** From 0 to 1. It depends on the seed and the path alone, so a new file does not change the order of the others. */
+  /** From 0 to 1. A place depends only on seed and path, so a new file does not change the order of the others. */
   place(path) {
-    const hash = createHash('sha256').update(`${this.seed} ${path}`).digest().readUInt32BE() / 2 ** 32;
-    return slow.includes(path) ? hash / 2 : hash;
+    const hash = createHash('sha256').update(`${this.seed} ${path}`).digest();
+    const place = hash.readUInt32BE() / 2 ** 32;
+    return slow.includes(path) ? place / 2 : place;
   }
 }

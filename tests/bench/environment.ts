@@ -13,7 +13,7 @@ import {
   generationDatabase,
 } from '../../shared/store/connection.ts';
 
-/** The servers of a benchmark, and its clients of them. */
+/** The servers of a benchmark, and the clients that the benchmark has connected to them. */
 export type BenchEnvironment = Awaited<ReturnType<typeof connectKafka>> & {
   kafkaBrokers: string;
   mongodbUrl: string;
@@ -26,7 +26,10 @@ export type BenchEnvironment = Awaited<ReturnType<typeof connectKafka>> & {
 
 export const progress = (line: string) => process.stderr.write(`${line}\n`);
 
-/** Starts the servers for `work`, or uses the servers that the environment names. Leaves no topic and no folder. */
+/**
+ * Starts the servers for `work`, or uses the servers that the environment names. Removes its topics and its folder at
+ * the end.
+ */
 export async function withEnvironment<T>(work: (environment: BenchEnvironment) => Promise<T>): Promise<T> {
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const { path: dataDir, remove } = await temporaryFolder('support-read-models-bench-');
@@ -67,7 +70,7 @@ export async function withScratch<T>(
   } finally {
     await control.dropDatabase();
     await database.dropDatabase();
-    // A group with killed members is not empty yet; it expires by itself.
+    // Kafka refuses to delete a group whose members were killed a moment ago. Such a group expires later.
     await admin.deleteGroups([name]).catch(() => undefined);
   }
 }

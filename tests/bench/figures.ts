@@ -12,26 +12,35 @@ export function percentile(values: number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-/** The median of the values that a run could measure, followed by the minimum and the maximum if they differ. */
-export function formatted(values: (number | null)[], digits = 0): string {
-  const known = values.filter((value) => value !== null);
-  if (known.length === 0) return '–';
-  const spread = [median(known), Math.min(...known), Math.max(...known)];
-  const [middle, min, max] = spread.map((value) => grouped(value, digits));
-  return min === max ? `${middle}` : `${middle} (${min}–${max})`;
+/**
+ * Formats the median of the measured values, followed by the minimum and the maximum if they differ. A run that could
+ * not measure has the value null.
+ */
+export function formatMedian(values: (number | null)[], digits = 0): string {
+  const measured = values.filter((value) => value !== null);
+  if (measured.length === 0) return '–';
+  const middle = formatNumber(median(measured), digits);
+  const min = formatNumber(Math.min(...measured), digits);
+  const max = formatNumber(Math.max(...measured), digits);
+  return min === max ? middle : `${middle} (${min}–${max})`;
 }
 
-export const grouped = (value: number, digits = 0): string =>
+/** Formats a number with commas between thousands. */
+export const formatNumber = (value: number, digits = 0): string =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** A figure of each run divided by that of another's in the same round: other load on the machine affects both. */
-export const ratios = <Run>(runs: Run[], others: Run[], figure: (run: Run) => number): (number | null)[] =>
-  runs.map((run, round) => (others[round] ? figure(run) / figure(others[round]) : null));
-
 /**
- * The contenders in the order of a round. Each round starts with another contender, so that no contender always follows
- * the same one.
+ * Divides a figure of each run by that of the base's run in the same round, because a foreign load on the machine then
+ * affects both.
  */
+export const ratios = <Run>(
+  runs: Run[],
+  baseRuns: Run[],
+  figureOf: (run: Run) => number,
+): (number | null)[] =>
+  runs.map((run, round) => (baseRuns[round] ? figureOf(run) / figureOf(baseRuns[round]) : null));
+
+/** Rotates the contenders by a round, so that a different contender comes first in each round. */
 export function rotated<T>(contenders: readonly T[], round: number): T[] {
   const first = round % contenders.length;
   return [...contenders.slice(first), ...contenders.slice(0, first)];

@@ -6,13 +6,13 @@ import { measure, type Usage } from './usage.ts';
 type Target = {
   port: number;
   headers: Record<string, string>;
-  /** Requested in turn. */
+  /** The connections request these paths in turn. */
   paths: string[];
 };
 
 /**
- * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures the server for
- * `ms` milliseconds after `warmMs`. Rejects on any status but 200, so that no figure counts errors.
+ * Sends requests over keep-alive connections, each as soon as the server has answered the last one. Measures the server
+ * for `ms` milliseconds after `warmMs`. Rejects on any status but 200, so no figure includes errors.
  */
 export async function load(
   { port, headers, paths }: Target,

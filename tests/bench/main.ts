@@ -6,17 +6,18 @@ import { benchRepairing } from './repairing/repairing.ts';
 import { benchServing } from './serving/serving.ts';
 
 /**
- * `npm run bench -- projecting|following|repairing|serving`: fails if something cannot be measured, never because of a
- * time.
+ * `npm run bench -- projecting|following|repairing|serving` fails if a benchmark cannot measure, but never because of a
+ * slow figure.
  */
 const program = createProgram('npm run bench --');
 
-for (const [name, description, bench] of [
+const benchmarks = [
   ['projecting', 'compares the projector with other ways to write the same records', benchProjecting],
   ['following', 'measures how long events take until they can be read', benchFollowing],
   ['repairing', 'compares repairs of documents in place with a rebuild', benchRepairing],
   ['serving', 'compares the API with a bare server that answers the same requests', benchServing],
-] as const)
+] as const;
+for (const [name, description, bench] of benchmarks) {
   program
     .command(name)
     .description(description)
@@ -24,5 +25,6 @@ for (const [name, description, bench] of [
     .option('--rounds <number>', 'runs of each contender; default 3, with --quick 1', wholeNumber(100))
     .option('--write-docs', 'write the figures into docs/benchmarks.md', false)
     .action(({ quick, rounds = quick ? 1 : 3, writeDocs }) => bench({ quick, rounds, writeDocs }));
+}
 
 await program.parseAsync();

@@ -7,12 +7,15 @@ import { logEnds, type Offsets } from '../support/progress.ts';
 const recordsPerRequest = 500;
 
 export type Published = {
-  /** The number of records, which equals the number of documents: the benchmark publishes each entity once. */
+  /** The number of records. It equals the number of documents because the benchmark publishes each entity once. */
   records: number;
   ends: Offsets;
 };
 
-/** Creates the topics, and publishes each entity of the sample data once, in structured mode: it is plain JSON. */
+/**
+ * Creates the topics, and publishes each entity of the sample data once. Its records are in structured mode, because
+ * the contenders read only JSON values.
+ */
 export async function publishDataset(
   kafka: Awaited<ReturnType<typeof connectKafka>>,
   tickets: number,
@@ -21,15 +24,15 @@ export async function publishDataset(
   const size = { tickets, contacts: Math.ceil(tickets / 3), longestConversation: 20 };
   const { events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });
   let records = 0;
-  let waiting: SampleRecord[] = [];
+  let batch: SampleRecord[] = [];
   const send = async () => {
-    records += waiting.length;
-    await publishRecords(kafka, waiting, CompressionTypes.GZIP);
-    waiting = [];
+    records += batch.length;
+    await publishRecords(kafka, batch, CompressionTypes.GZIP);
+    batch = [];
   };
   for (const event of events) {
-    if (event.version === 1) waiting.push({ kind: event.kind, ...encode(event, 'structured') });
-    if (waiting.length >= recordsPerRequest) await send();
+    if (event.version === 1) batch.push({ kind: event.kind, ...encode(event, 'structured') });
+    if (batch.length >= recordsPerRequest) await send();
   }
   await send();
   return { records, ends: await logEnds(kafka.admin, kafka.topics) };

@@ -4,7 +4,7 @@ import { type BenchEnvironment, withEnvironment } from './environment.ts';
 
 export type ReportOptions = { quick: boolean; rounds: number; writeDocs: boolean };
 
-/** A table in Markdown; the first cell of a row is a text, the others are figures. */
+/** Renders a table in Markdown. The first cell of a row is a text, and the others are figures. */
 export const table = (headings: string[], rows: string[][]): string =>
   [headings, headings.map((_, column) => (column === 0 ? '---' : '--:')), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
@@ -12,27 +12,27 @@ export const table = (headings: string[], rows: string[][]): string =>
 
 const page = 'docs/benchmarks.md';
 
-/** Measures on the servers, prints the parts, and writes them between two comments of the page if asked for. */
+/** Runs a benchmark and prints its sections. With `writeDocs`, writes them between two comments of the page. */
 export const runBenchmark = (
   name: string,
   { rounds, writeDocs }: ReportOptions,
-  measureAll: (environment: BenchEnvironment) => Promise<string[]>,
+  measureSections: (environment: BenchEnvironment) => Promise<string[]>,
 ): Promise<void> =>
   withEnvironment(async (environment) => {
-    const parts = await measureAll(environment);
+    const sections = await measureSections(environment);
     const times = rounds === 1 ? 'Each ran once' : `Medians of ${rounds} rounds, with minimum and maximum`;
     const head = `${new Date().toISOString().slice(0, 10)}, ${environment.machine}. ${times}.`;
-    // Formatted with the project's settings, which align the columns.
+    // Prettier aligns the columns as in the page.
     const settings = await resolveConfig(page);
-    const markdown = (text: string) => format(text, { ...settings, parser: 'markdown' });
-    const figures = [head, ...parts].join('\n\n');
-    process.stdout.write(await markdown(figures));
+    const formatMarkdown = (text: string) => format(text, { ...settings, parser: 'markdown' });
+    const figures = [head, ...sections].join('\n\n');
+    process.stdout.write(await formatMarkdown(figures));
     if (!writeDocs) return;
     const begin = `<!-- ${name} -->`;
     const end = `<!-- /${name} -->`;
     const text = await readFile(page, 'utf8');
-    const before = text.split(begin)[0];
-    const rest = text.split(end)[1];
-    if (rest === undefined) throw new Error(`${page} has no place for figures: ${begin} … ${end}`);
-    await writeFile(page, await markdown(`${before}${begin}\n\n${figures}\n\n${end}${rest}`));
+    const textBefore = text.split(begin)[0];
+    const textAfter = text.split(end)[1];
+    if (textAfter === undefined) throw new Error(`${page} has no place for figures: ${begin} … ${end}`);
+    await writeFile(page, await formatMarkdown(`${textBefore}${begin}\n\n${figures}\n\n${end}${textAfter}`));
   });

@@ -7,8 +7,9 @@ export type Usage = {
   processorSeconds: number;
   /** The processor time of MongoDB, or of the stand-in on this machine. */
   storeSeconds: number | null;
-  /** The commands that MongoDB has run, and the bytes that it has read and written for them. */
+  /** The commands that MongoDB has run. Null on the stand-in, which counts none. */
   commands: number | null;
+  /** The bytes that MongoDB has received and sent for its commands. Null on the stand-in. */
   bytes: number | null;
   /** The peak resident memory of the process since it started. */
   peakMegabytes: number;
@@ -31,9 +32,9 @@ export async function measure(
   const before = await read();
   await work();
   const after = await read();
-  const used = Object.entries(after).map(([name, value]) => [name, value - before[name as 'seconds']]);
-  const absent = { storeSeconds: null, commands: null, bytes: null };
-  return { ...absent, ...(Object.fromEntries(used) as typeof after), peakMegabytes: peakMegabytes({ pid }) };
+  const differences = Object.entries(after).map(([name, value]) => [name, value - before[name as 'seconds']]);
+  const used = Object.fromEntries(differences) as typeof after;
+  return { storeSeconds: null, commands: null, bytes: null, ...used, peakMegabytes: peakMegabytes({ pid }) };
 }
 
 type Status = {
@@ -41,7 +42,7 @@ type Status = {
   network?: Record<'numRequests' | 'physicalBytesIn' | 'physicalBytesOut', number>;
 };
 
-/** The counters of MongoDB; null from the stand-in, which counts nothing. */
+/** Reads the counters of MongoDB. Returns null for the stand-in, which has no counters. */
 async function readCounters(mongo: MongoClient) {
   const { extra_info: used, network } = (await mongo.db('admin').command({ serverStatus: 1 })) as Status;
   if (!used || !network) return null;
@@ -52,7 +53,7 @@ async function readCounters(mongo: MongoClient) {
   };
 }
 
-/** The stand-in's processes are FerretDB, and PostgreSQL with one for each connection. */
+/** The processor time of the stand-in: FerretDB, and PostgreSQL with a process for each connection. */
 function standInSeconds(): { storeSeconds?: number } {
   const isStandIn = (pid: string) => /^(postgres|ferretdb)$/.test(readOrEmpty(`/proc/${pid}/comm`).trim());
   const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && isStandIn(entry));
@@ -66,12 +67,12 @@ const ticksPerSecond = 100;
 /** The processor time of a process and its ended children. */
 function processorSeconds(pid: number | string): number {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
-  // The name, in parentheses, may hold spaces: the fields are counted after it.
+  // The second field is the name in parentheses, which may contain spaces. So the fields are split after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / ticksPerSecond;
 }
 
-/** A process may end between being listed and being read. */
+/** Reads a file of /proc. Returns an empty text if the process has ended in the meantime. */
 function readOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -8,18 +8,18 @@ import { ask } from '../api/requests.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-const times = 5;
+const rounds = 5;
 const clients = 8;
 
 /**
- * A round counts if MongoDB had a primary again after this time: the driver then has the time to notice it, and the API
- * to answer, within the ten seconds of a read. A machine under load may elect more slowly.
+ * A round counts only if MongoDB had a primary again within this time. The driver and the API then have time to answer
+ * within the ten seconds of a read. A machine under load may elect more slowly.
  */
 const absentMsMax = 6_000;
-/** A round does not count if a timer of the test was later than this: the API then waited for a processor, too. */
+/** A round counts only if no timer of the test was later than this. Otherwise the API also waited for a processor. */
 const lateMsMax = 2_000;
 
-/** A key is remembered for five seconds: with 100 of them, some are looked up at any moment. */
+/** The API caches a key for five seconds. With 100 keys, it looks up some key at every moment of a fail-over. */
 const tokens = Array.from({ length: 100 }, (_, index) => `svc_live_failover${index}`);
 
 const documents = {
@@ -43,10 +43,10 @@ const paths = [
   '/v1/knowledge/qa',
 ];
 
-describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no answer', () => {
+describeOnMongo(['mongod'], 'a fail-over of MongoDB', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 3 }));
   // A `describe` of its own, so that the API stops before MongoDB.
-  describe('when the primary', () => {
+  describe('delays readers but refuses no request', () => {
     const apis = useApiProcesses(documents, () => replicaSet.url);
     let api: ApiProcess;
     beforeAll(async () => {
@@ -63,16 +63,17 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
         },
       ],
       ['steps down', () => replicaSet.stepDown()],
-    ])(`%s, ${times} times`, async (name, disturb) => {
-      for (let counted = 0; counted < times;) {
+    ])(`if the primary %s`, async (name, disturb) => {
+      let counted = 0;
+      while (counted < rounds) {
         await using primary = await monitorPrimary(replicaSet.url);
         const delays = monitorEventLoopDelay();
         delays.enable();
         await using load = startLoad(api);
-        await load.answered(100);
+        await load.untilAnswered(100);
         await disturb();
         await replicaSet.primary();
-        await load.answered(100);
+        await load.untilAnswered(100);
         const answers = await load.stop();
         await replicaSet.restore();
         delays.disable();
@@ -91,7 +92,7 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
   });
 });
 
-/** Clients that read every route, one request at a time each, and change the key with each request. */
+/** Starts clients that read every route. Each sends one request at a time, with the next key. */
 function startLoad(child: ApiProcess) {
   const answers: { path: string; status: number; ms: number; text?: string }[] = [];
   const agent = new Agent({ keepAlive: true });
@@ -121,10 +122,10 @@ function startLoad(child: ApiProcess) {
     [Symbol.asyncDispose]: async () => {
       await stop();
     },
-    /** Resolves after this number of further answers. */
-    answered: async (count: number) => {
-      const before = answers.length;
-      while (answers.length < before + count) await delay(50);
+    /** Resolves after this number of additional answers. */
+    untilAnswered: async (additional: number) => {
+      const wanted = answers.length + additional;
+      while (answers.length < wanted) await delay(50);
     },
   };
 }

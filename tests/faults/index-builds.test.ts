@@ -19,7 +19,7 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
     return { database, opened, waits, close: () => client.close() };
   };
 
-  test('needs no secondary that is down', async () => {
+  test('builds the index although a secondary is down', async () => {
     const primary = await replicaSet.primary();
     await replicaSet.members.find((member) => member !== primary)?.kill();
     const { database, opened, close } = await start('index_secondary_down');
@@ -29,9 +29,9 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
     await replicaSet.restore();
   });
 
-  test('says that it waits while MongoDB builds it', async () => {
+  test('logs that the process waits while MongoDB builds the index', async () => {
     const command = { configureFailPoint: 'hangAfterStartingIndexBuild' };
-    // On each member, because any may become the primary.
+    // Any member may become the primary, so the test sets the fail point on each of them.
     const hang = (mode: string) =>
       Promise.all(
         replicaSet.members.map((member) => member.admin((admin) => admin.command({ ...command, mode }))),

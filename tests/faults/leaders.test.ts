@@ -27,14 +27,14 @@ describe('a partition without a leader', () => {
   let first: Server;
   let second: Server;
   beforeAll(async () => {
-    // The clients of the test, too, have to go on without this leader.
+    // The test's own clients must also work while this partition has no leader.
     patchKafkajs();
     folder = await temporaryFolder('support-read-models-faults-');
-    const [broker = 0, controller = 0, other = 0] = await freePorts(3);
+    const [broker = 0, controller = 0, brokerOfSecond = 0] = await freePorts(3);
     node = { id: 1, broker, controller };
-    secondPort = other;
-    for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
-    first = await startServer([kafkaPart(join(folder.path, 'one'), node)]);
+    secondPort = brokerOfSecond;
+    for (const name of ['first', 'second']) mkdirSync(join(folder.path, name));
+    first = await startServer([kafkaPart(join(folder.path, 'first'), node)]);
   });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
     projectors: 0,
@@ -49,7 +49,7 @@ describe('a partition without a leader', () => {
     await folder.remove();
   });
 
-  /** The producer of the test environment drops records of a partition that was added after it connected. */
+  /** Publishes by a new producer: that of the test environment drops records of a partition that was added later. */
   const publish = async (kind: Kind, id: string, partition: number) => {
     const producer = await connectProducer();
     const messages = [{ ...encode(created(kind, id), 'binary'), partition }];
@@ -65,13 +65,13 @@ describe('a partition without a leader', () => {
       ),
     );
 
-  test('holds up no other partition, and is applied once it has one', async () => {
+  test('does not delay the other partitions', async () => {
     // given the offsets of the group on the first broker, and a partition of the tags on a second broker
     const projector = startProcess();
     await publish('tag', 'tag_1', 0);
     await applied();
     expect(await projector.stop()).toBe(0);
-    second = await startSecondBroker(join(folder.path, 'two'), node, secondPort);
+    second = await startSecondBroker(join(folder.path, 'second'), node, secondPort);
     const { admin } = environment;
     await eventually(async () => (await admin.describeCluster()).brokers.length === 2);
     await admin.createPartitions({
@@ -89,24 +89,24 @@ describe('a partition without a leader', () => {
     // then it applies every other partition
     await eventually(async () => (await isStored('contact', 'con_1')) && isStored('tag', 'tag_3'), fatal);
     expect(await isStored('tag', 'tag_2')).toBe(false);
-    // and the projector is alive, however long the partition waits
+    // then the projector stays alive however long the partition waits
     await observed(environment.control);
     aheadMs += stuckMs;
     await observed(environment.control);
     expect(live()).toBeNull();
-    // and it applies the waiting partition when the second broker is back
+    // then it applies the waiting partition once the second broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
     await stop();
   });
 
-  test('that moves to another broker lets no member join the group again', async () => {
+  test('causes no rebalance if it moves to another broker', async () => {
     // given a projector that reads the contacts from the first broker
     const projector = startProcess();
     await publish('contact', 'con_before', 0);
     await eventually(() => isStored('contact', 'con_before'));
     const joins = () => projector.log.filter(({ msg }) => msg === 'joined the group').length;
-    const joined = joins();
+    const joinsBefore = joins();
     // when the partition moves to the second one
     const moved = [{ topic: topic('contact'), partitionAssignment: [{ partition: 0, replicas: [2] }] }];
     await environment.admin.alterPartitionReassignments({ topics: moved });
@@ -114,10 +114,10 @@ describe('a partition without a leader', () => {
       const { topics } = await environment.admin.fetchTopicMetadata({ topics: [topic('contact')] });
       return topics[0]?.partitions[0]?.leader === 2;
     });
-    // then it reads the next record there
+    // then the projector reads the next record from the second broker
     await publish('contact', 'con_after', 0);
     await eventually(() => isStored('contact', 'con_after'));
-    expect(joins()).toBe(joined);
+    expect(joins()).toBe(joinsBefore);
     expect(await projector.stop()).toBe(0);
   });
 });

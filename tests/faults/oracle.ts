@@ -7,12 +7,12 @@ import type { Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { type Logged, readLog } from './read-log.ts';
 
-/** The numbers of a comparison with the log. */
+/** How many records, dead letters and documents a comparison with the log has covered. */
 export type Compared = { records: number; deadLetters: number; documents: number };
 
 /**
- * Compares MongoDB with the log, which the projectors have applied. Each document equals the fold; exactly the refused
- * records are dead letters; the log holds every acknowledged event.
+ * Compares MongoDB with the log once projectors have applied the log. Expects that each document equals the fold, that
+ * exactly the refused records are dead letters, and that the log contains every acknowledged event.
  */
 export async function expectConverged(
   environment: TestEnvironment,
@@ -21,44 +21,49 @@ export async function expectConverged(
 ): Promise<Compared> {
   const log = await readLog(environment);
   const events = log.map(({ event }) => event).filter((event) => event !== null);
-  const present = new Set(events.map(name));
-  const missing = acknowledged.filter((event) => !present.has(name(event)));
-  // Each refused record is a dead letter, and each dead letter is a refused record.
-  const bad = refused(log);
-  const stored = await deadLetterIds(environment);
-  const lost = lostDeadLetters(bad, log, stored);
-  const positions = new Set(bad.map(positionOf));
-  const surplus = [...stored].filter((position) => !positions.has(position));
+  const logged = new Set(events.map(nameOf));
+  const missing = acknowledged.filter((event) => !logged.has(nameOf(event)));
+  const refused = refusedRecords(log);
+  const letterIds = await readDeadLetterIds(environment);
+  const lost = lostDeadLetters(refused, log, letterIds);
+  const refusedIds = new Set(refused.map(deadLetterId));
+  const surplus = [...letterIds].filter((id) => !refusedIds.has(id));
   expect({ seed, missing, lost, surplus }).toEqual({ seed, missing: [], lost: [], surplus: [] });
   const documents = await readDocuments(environment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
-  return { records: log.length, deadLetters: stored.size, documents: Object.keys(documents).length };
+  return { records: log.length, deadLetters: letterIds.size, documents: Object.keys(documents).length };
 }
 
-async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
+async function readDeadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
   return new Set((await standingLetters(control)).map(({ _id }) => _id));
 }
 
 /**
- * Returns each refused record that has no dead letter, unless a deletion in the log may have erased it: a deletion of
- * the record's entity, or of the conversation of its message. A poisoned record names no entity.
+ * Returns the refused records without a dead letter. Leaves out records whose dead letter a deletion may have erased: a
+ * deletion of the record's entity, or of the conversation of its message. A poisoned record names no entity.
  */
-function lostDeadLetters(bad: Logged[], log: Logged[], stored: Set<string>): Logged[] {
-  const deleted = new Set<unknown>();
-  for (const { event } of log)
-    if (event?.op === 'deleted' || event?.op === 'tombstone') deleted.add(event.id);
-  for (const { event } of log) if (deleted.has(event?.data?.conversationId)) deleted.add(event?.id);
-  return bad.filter((item) => !stored.has(positionOf(item)) && !deleted.has(item.event?.id));
+function lostDeadLetters(refused: Logged[], log: Logged[], letterIds: Set<string>): Logged[] {
+  const deletedIds = new Set<unknown>();
+  for (const { event } of log) {
+    if (event?.op === 'deleted' || event?.op === 'tombstone') deletedIds.add(event.id);
+  }
+  for (const { event } of log) {
+    if (deletedIds.has(event?.data?.conversationId)) deletedIds.add(event?.id);
+  }
+  return refused.filter(
+    (record) => !letterIds.has(deadLetterId(record)) && !deletedIds.has(record.event?.id),
+  );
 }
 
-/** A tombstone has no version of its own. */
-const name = ({ id, op, version }: Event) => (op === 'tombstone' ? `${id} ${op}` : `${id} ${op} ${version}`);
+/** Names an event. A tombstone has no version of its own, so its name has none. */
+const nameOf = ({ id, op, version }: Event) =>
+  op === 'tombstone' ? `${id} ${op}` : `${id} ${op} ${version}`;
 
-const positionOf = ({ topic, partition, offset, timestampMs }: Logged) =>
+const deadLetterId = ({ topic, partition, offset, timestampMs }: Logged) =>
   `${topic}/${partition}/${offset}@${timestampMs}`;
 
-/** The poisoned records, and the records under another organization than the entity's first. */
-function refused(log: Logged[]): Logged[] {
+/** The poisoned records, and the records under a different organization than that of the entity's first record. */
+function refusedRecords(log: Logged[]): Logged[] {
   const owners = new Map<string, string>();
   return log.filter(({ event }) => {
     if (event === null) return true;
@@ -70,8 +75,8 @@ function refused(log: Logged[]): Logged[] {
 }
 
 /**
- * No offset is committed before the effect of its records. Before the group's offsets, the store has each version or a
- * later one, and each refused record is a dead letter. Call it while projectors run.
+ * Expects that no offset is committed before the effect of its records: for each record below the committed offsets,
+ * the store has its version or a later one, or a dead letter of a refused record. Call it while projectors run.
  */
 export async function expectCommittedHasEffect(environment: TestEnvironment, seed: number): Promise<void> {
   const { admin, config, topics } = environment;
@@ -81,20 +86,21 @@ export async function expectCommittedHasEffect(environment: TestEnvironment, see
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
     ),
   );
-  const whole = await readLog(environment);
-  const log = whole.filter(
+  const wholeLog = await readLog(environment);
+  const committedLog = wholeLog.filter(
     ({ topic, partition, offset }) => offset < (committed.get(`${topic}/${partition}`) ?? 0),
   );
   const versions = new Map<string, number>();
-  for (const kind of kinds)
-    for (const { _id, version } of await collectionOf(environment.database, kind).find().toArray())
-      versions.set(_id, version);
-  const stored = await deadLetterIds(environment);
-  const bad = new Set(refused(log));
+  for (const kind of kinds) {
+    const documents = await collectionOf(environment.database, kind).find().toArray();
+    for (const { _id, version } of documents) versions.set(_id, version);
+  }
+  const letterIds = await readDeadLetterIds(environment);
+  const refused = new Set(refusedRecords(committedLog));
   const isStale = ({ event }: Logged) => (versions.get(event?.id ?? '') ?? -1) < (event?.version ?? 0);
   const lost = [
-    ...lostDeadLetters([...bad], whole, stored),
-    ...log.filter((item) => !bad.has(item) && isStale(item)),
+    ...lostDeadLetters([...refused], wholeLog, letterIds),
+    ...committedLog.filter((record) => !refused.has(record) && isStale(record)),
   ];
   expect({ seed, lost }).toEqual({ seed, lost: [] });
 }

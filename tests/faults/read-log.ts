@@ -33,33 +33,32 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
   registerCodecs();
   const { admin, config, topics } = testEnvironment;
   const ends = await logEnds(admin, topics);
-  const open = new Map([...ends].filter(([, end]) => end > 0));
-  if (open.size === 0) return [];
-  /** By position: a consumer that starts again reads the log from its beginning. */
+  const unreadEnds = new Map([...ends].filter(([, end]) => end > 0));
+  if (unreadEnds.size === 0) return [];
+  /** By position, because a consumer that starts again reads the log from its beginning. */
   const log = new Map<string, Logged>();
   const groupId = `${testEnvironment.name}-oracle-${(readings += 1)}`;
   const consumer = createKafka(config, pino({ level: 'silent' })).consumer({ groupId, maxWaitTimeInMs: 100 });
   await consumer.connect();
   await consumer.subscribe({ topics, fromBeginning: true });
   await new Promise<void>((resolve, reject) => {
-    // Kafkajs emits this for batches of control records too, even if they do not reach the handler.
+    // Batches of control records do not reach the handler, but kafkajs emits this event for them as well.
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const key = `${payload.topic}/${payload.partition}`;
-      if (Number(payload.lastOffset) + 1 >= (open.get(key) ?? 0)) open.delete(key);
-      if (open.size === 0) resolve();
+      if (Number(payload.lastOffset) + 1 >= (unreadEnds.get(key) ?? 0)) unreadEnds.delete(key);
+      if (unreadEnds.size === 0) resolve();
     });
     consumer.on(consumer.events.CRASH, ({ payload }) => {
-      // It starts again by itself while the coordinator of its group is loading.
+      // kafkajs starts the consumer again while the coordinator of its group is loading.
       if (!payload.restart) reject(payload.error);
     });
     const eachBatch = async ({ batch: { topic, partition, messages } }: EachBatchPayload) => {
       for (const { batch } of messages as unknown as BatchMessage[]) {
         const { records } = await decodeBatch(new Decoder(batch.bytes));
-        for (const message of records)
-          log.set(
-            `${topic}/${partition}/${message.offset}`,
-            logged(config.TOPIC_PREFIX, { topic, partition, message }),
-          );
+        for (const message of records) {
+          const record = { topic, partition, message };
+          log.set(`${topic}/${partition}/${message.offset}`, decodeRecord(config.TOPIC_PREFIX, record));
+        }
       }
     };
     consumer.run({ autoCommit: false, eachBatch }).catch(reject);
@@ -68,14 +67,14 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
   return [...log.values()].sort((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset);
 }
 
-function logged(
+function decodeRecord(
   prefix: string,
   { topic, partition, message }: { topic: string; partition: number; message: KafkaMessage },
 ): Logged {
   const kind = kindOfTopic(topic, prefix);
   if (!kind) throw new Error(`${topic} is no topic of a resource`);
-  const poisoned = message.headers?.[poisonHeader] !== undefined;
+  const isPoisoned = message.headers?.[poisonHeader] !== undefined;
   const timestampMs = Number(message.timestamp);
-  const event = poisoned ? null : decode(kind, message);
+  const event = isPoisoned ? null : decode(kind, message);
   return { topic, partition, offset: Number(message.offset), timestampMs, event };
 }

@@ -10,14 +10,14 @@ import { useProjector } from '../support/use-projector.ts';
 const user = 'service';
 const roles = ['readWriteAnyDatabase', 'dbAdminAnyDatabase', 'clusterMonitor'];
 
-/** On the stand-in a proxy refuses. Here MongoDB does so itself. */
-describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command that it took before', () => {
+/** The tests on the stand-in use a proxy that refuses. Here MongoDB itself refuses, with its real errors. */
+describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command', () => {
   const mongo = useOpened(() => startMongoWithUsers(['--setParameter', 'enableTestCommands=1']));
   const createUser = () =>
     mongo.asAdmin((admin) => admin.command({ createUser: user, pwd: password, roles }));
 
   // A `describe` of its own, so that its services end before MongoDB.
-  describe('is waited for', () => {
+  describe('does not stop the services', () => {
     const projector = useProjector({
       projectors: 0,
       servers: () => ({ ...process.env, MONGODB_URL: mongo.adminUrl }),
@@ -37,20 +37,20 @@ describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command that it 
     const statusOf = async (path: string) => (await get(running.api, path)).status;
     const isOpenedAgain = ({ log }: Service) => log.some(({ msg }) => String(msg).includes('opened again'));
 
-    test('a user that is dropped and created again is admitted again, without a restart and without a 500', async () => {
+    test('the services connect again after their user was dropped and created again', async () => {
       expect(await statusOf('/v1/tickets/ti_1')).toBe(200);
-      // when
+      // when an administrator drops the user and creates it again
       await mongo.asAdmin((admin) => admin.command({ dropUser: user }));
       await createUser();
       await projector.publish(created('tag', 'tag_1'));
-      // then
-      const seen = new Set<number>();
+      // then the API answers again, and has sent nothing but 200 and 503 in the meantime
+      const statuses = new Set<number>();
       await eventually(async () => {
         const status = await statusOf('/v1/tickets/ti_1');
-        seen.add(status);
-        return (status === 200 && isOpenedAgain(running.api)) || [...seen];
+        statuses.add(status);
+        return (status === 200 && isOpenedAgain(running.api)) || [...statuses];
       });
-      expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+      expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
       await projector.applied();
       expect(await projector.find('tag', 'tag_1')).not.toBeNull();
       expect(isOpenedAgain(running.process)).toBe(true);
@@ -81,12 +81,12 @@ describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command that it 
       ['Unauthorized', { errorCode: 13 }],
       ['an overload', { errorCode: 462, errorLabels: ['SystemOverloadedError', 'RetryableError'] }],
       ['a connection that is closed', { closeConnection: true }],
-    ])('a read that is refused twice with %s is repeated, and answered', async (_, data) => {
+    ])('the API answers a read that MongoDB refuses twice with %s', async (_, data) => {
       await refuseTickets(2, data);
       expect(await statusOf('/v1/tickets')).toBe(200);
     });
 
-    test('a read that is refused for longer is 503 with Retry-After', async () => {
+    test('the API answers a read that MongoDB keeps refusing with 503 and Retry-After', async () => {
       await refuseTickets(1_000, { errorCode: 11_601 });
       const { status, headers } = await get(running.api, '/v1/tickets');
       expect({ status, retryAfter: headers.get('retry-after') }).toEqual({ status: 503, retryAfter: '5' });

@@ -22,33 +22,31 @@ import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
-/**
- * Disturbances of one phase: each kind at least once, and at most this number of rounds, so that a phase ends on any
- * machine.
- */
+/** The maximum number of disturbances in one phase. Without a bound, a phase would never end on a slow machine. */
 const roundsMax = 5;
 
-/** The tickets of the first organization never change; the history has the tickets of the others. */
+/** The tickets of the first organization never change. The history has the tickets of the other two. */
 const organizations = ['org_1', `org_${seed}_0`, `org_${seed}_1`];
 const token = (orgId: string) => `svc_live_${orgId}_0123456789`;
-const expired = [
+const expiredEvents = [
   created('channel', 'chan_expiring', { dataRetentionDays: 1 }),
   created('conversation', 'conv_expired', { channelId: 'chan_expiring' }),
   ...Array.from({ length: 20 }, (_, index) =>
     created('message', `msg_expired${index}`, { conversationId: 'conv_expired' }),
   ),
 ];
-const quiet = [
+/** Events of entities that the history does not touch. */
+const quietEvents = [
   ...organizations.map((orgId, index) => {
     const tokenSha256 = createHash('sha256').update(token(orgId)).digest('hex').toUpperCase();
     return { ...created('apiKey', `key_quiet${index}`, { tokenSha256 }), orgId };
   }),
   created('contact', 'con_1'),
   ...Array.from({ length: 20 }, (_, index) => created('ticket', `ti_quiet${index}`)),
-  ...expired,
+  ...expiredEvents,
 ];
 
-/** The documents as the fold has them, without those that a sweep removes at some time. */
+/** The documents as the fold has them, without those that a sweep may remove at any time. */
 const expectedDocuments = (events: Event[]) => withoutExpired(Object.fromEntries(fold(events)));
 const withoutExpired = (documents: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(documents).filter(([id]) => !isExpired(id)));
@@ -65,12 +63,13 @@ const isExpired = (id: string) => id.includes('_expired');
 
 type Page = { data: { id: string }[]; nextCursor: string | null };
 
-/** The list of an organization's tickets; null if MongoDB had no primary for longer than the API waits. */
+/** Reads the tickets of an organization. Returns null if MongoDB has no primary for longer than the API waits. */
 async function readTickets(api: Service, orgId: string) {
   const { port } = await api.logged('listening');
   const headers = { Authorization: `Bearer ${token(orgId)}`, 'X-Forwarded-Proto': 'https' };
   const tickets: Page['data'] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
+  let cursor: string | null = '';
+  while (cursor !== null) {
     const after: string = cursor && `&startingAfter=${cursor}`;
     const response = await fetch(`http://127.0.0.1:${String(port)}/v1/tickets?limit=7${after}`, { headers });
     if (response.status === 503) return null;
@@ -85,7 +84,7 @@ async function readTickets(api: Service, orgId: string) {
 describeOnMongo(['mongod'], 'a replica set of three', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 3 }));
   // A `describe` of its own, so that its clients close before MongoDB.
-  describe('under a backlog', () => {
+  describe('with faults under a backlog', () => {
     const { environment, publish, fatal, cli, startProcess } = useProjector({
       partitions: 2,
       each: true,
@@ -93,7 +92,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       servers: () => ({ KAFKA_BROKERS: process.env.KAFKA_BROKERS ?? '', MONGODB_URL: replicaSet.url }),
     });
     const random = createRandom(seed);
-    const disturbed: string[] = [];
+    const pastDisturbances: string[] = [];
     const compared = { documents: 0, lists: 0, 'lists refused': 0 };
     const projectors: { generation: number; service: Service }[] = [];
     const start = (generation: number) => startProcess({ ...shortSession, GENERATION: String(generation) });
@@ -125,52 +124,54 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         },
       ],
     ];
-    /** Resolves once each generation with projectors has applied more, or has saved again that it has applied all. */
-    const progressed = async () => {
+    /** Resolves once each generation with projectors has applied a record, or has saved again that it is at the end. */
+    const untilProgress = async () => {
       const read = async () => {
         const saved = await progressOf(environment.control).find().toArray();
         const generations = new Set(projectors.map(({ generation }) => generation));
         return [...generations].map((generation) => {
-          const own = saved.filter((progress) => progress.generation === generation);
-          const position = own.reduce((sum, progress) => sum + progress.applied.position, 0);
+          const partitions = saved.filter((progress) => progress.generation === generation);
+          const position = partitions.reduce((sum, progress) => sum + progress.applied.position, 0);
           const isAtEnd =
-            own.length > 0 && own.every((progress) => progress.applied.position >= progress.end);
-          const savedMs = Math.max(0, ...own.map(({ updatedAt }) => updatedAt.getTime()));
+            partitions.length > 0 &&
+            partitions.every((progress) => progress.applied.position >= progress.end);
+          const savedMs = Math.max(0, ...partitions.map(({ updatedAt }) => updatedAt.getTime()));
           return { generation, position, isAtEnd, savedMs };
         });
       };
-      const before = await read();
+      const earlier = await read();
       await eventually(async () => {
-        const now = await read();
-        const hasMoved = before.every(({ position, savedMs }, index) => {
-          const moved = now[index];
+        const current = await read();
+        const haveAllMoved = earlier.every(({ position, savedMs }, index) => {
+          const moved = current[index];
           return moved && (moved.position > position || (moved.isAtEnd && moved.savedMs > savedMs));
         });
-        return hasMoved || now;
+        return haveAllMoved || current;
       }, fatal);
     };
     /**
-     * Disturbs MongoDB and the projectors in turn while `run` runs. Each disturbance waits for progress after the
-     * previous one.
+     * Disturbs MongoDB and the projectors in turn while `run` runs, with each kind of disturbance at least once. Each
+     * disturbance waits for progress after the previous one.
      */
-    const disturbedWhile = async (run: () => Promise<void>) => {
+    const disturbWhile = async (run: () => Promise<void>) => {
       let isDone = false;
-      const disturbing = (async () => {
-        for (let round = 0; round < roundsMax && (!isDone || round < disturbances.length); round += 1) {
-          const [name, disturb] = disturbances[disturbed.length % disturbances.length] ?? [];
-          await disturb?.();
+      const disturb = async () => {
+        for (let round = 0; round < roundsMax; round += 1) {
+          if (isDone && round >= disturbances.length) return;
+          const [name, disturbMongo] = disturbances[pastDisturbances.length % disturbances.length] ?? [];
+          await disturbMongo?.();
           await replicaSet.restore();
-          const victim = projectors[disturbed.length % projectors.length];
+          const victim = projectors[pastDisturbances.length % projectors.length];
           if (!victim) throw new Error('there is no projector');
           await victim.service.stop('SIGKILL');
-          disturbed.push(String(name));
+          pastDisturbances.push(String(name));
           victim.service = start(victim.generation);
-          await progressed();
+          await untilProgress();
         }
-      })();
-      await Promise.all([disturbing, run().finally(() => (isDone = true))]);
+      };
+      await Promise.all([disturb(), run().finally(() => (isDone = true))]);
     };
-    /** Repeats a command until the registry shows its effect: a command may lose its primary. */
+    /** Repeats a command until the registry shows its effect, because a command may lose its primary. */
     const command = (args: string[], isDone: (find: (number: number) => Generation | undefined) => boolean) =>
       eventually(
         async () => {
@@ -206,20 +207,23 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
     let api: Service;
     afterEach(() => api?.stop('SIGKILL'));
 
-    test('everything equals the fold after faults of primaries and projectors in each step of a rebuild', async () => {
+    test('documents and lists equal the fold after faults in each step of a rebuild', async () => {
       const history = randomHistory(seed, 2_000, { population: doubled });
-      const events = [...quiet, ...history];
+      const events = [...quietEvents, ...history];
       startTwo(1);
-      await publish(...quiet);
+      await publish(...quietEvents);
       await applied(1);
       api = startService('api', { ...apiSettings(environment.environment), RATE_LIMIT_REQUESTS: '0' });
       await api.logged('serving generation');
       let isOver = false;
-      const reading = async () => {
-        for (; !isOver; await delay(100)) await expectTickets(quiet, 'org_1');
+      const readTicketsUntilOver = async () => {
+        while (!isOver) {
+          await expectTickets(quietEvents, 'org_1');
+          await delay(100);
+        }
       };
-      const operating = async () => {
-        await disturbedWhile(async () => {
+      const rebuild = async () => {
+        await disturbWhile(async () => {
           await publish(...history.slice(0, 700));
           await command(['start', '--why', 'test'], (find) => find(2) !== undefined);
           startTwo(2);
@@ -227,30 +231,32 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
           await command(['await', '2', '--timeout', '60'], (find) => find(2)?.state === 'ready');
           await publish(...history.slice(1_400));
         });
-        await disturbedWhile(async () => {
+        await disturbWhile(async () => {
           await command(['compare', '2'], (find) => find(2)?.report?.differing === 0);
           await command(['promote', '2', '--timeout', '60'], (find) => find(2)?.state === 'active');
         });
         for (const generation of [1, 2]) await expectDocuments(events, generation);
-        for (const { generation, service } of projectors.splice(0))
-          if (generation === 1) await service.stop();
-          else projectors.push({ generation, service });
-        await disturbedWhile(async () => {
+        for (const projector of projectors.splice(0)) {
+          if (projector.generation === 1) await projector.service.stop();
+          else projectors.push(projector);
+        }
+        await disturbWhile(async () => {
           await command(['drop', '1', '--force', '--timeout', '60'], (find) => find(1)?.state === 'dropped');
           // Each restarted projector sweeps once it owns the channels.
           await eventually(async () => {
-            const left = Object.keys(await documentsOf(2, { state: { $exists: true } })).filter(isExpired);
-            return left.length === 0 || left;
+            const documents = await documentsOf(2, { state: { $exists: true } });
+            const unsweptIds = Object.keys(documents).filter(isExpired);
+            return unsweptIds.length === 0 || unsweptIds;
           }, fatal);
         });
         await expectDocuments(events, 2);
       };
-      await Promise.all([reading(), operating().finally(() => (isOver = true))]);
+      await Promise.all([readTicketsUntilOver(), rebuild().finally(() => (isOver = true))]);
       for (const orgId of organizations) await expectTickets(events, orgId);
       expect(await api.stop()).toBe(0);
       expect(compared.lists).toBeGreaterThan(compared['lists refused']);
       process.stdout.write(
-        `a replica set of three: ${disturbed.join()}; compared: ${JSON.stringify(compared)}\n`,
+        `a replica set of three: ${pastDisturbances.join()}; compared: ${JSON.stringify(compared)}\n`,
       );
     });
   });

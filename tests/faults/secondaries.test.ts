@@ -30,36 +30,36 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
   describe('of a replica set', () => {
     const store = useOpened(() => startStore(documents, replicaSet.url));
 
-    /** Runs the API with this `readPreference`; returns the commands that it sent. */
+    /** Runs the API with an option of the connection string, and returns the commands that the API sent. */
     const withApi = async (option: string, run: (api: TestApi) => Promise<void>) => {
-      const sent: CommandStartedEvent[] = [];
+      const commands: CommandStartedEvent[] = [];
       const clients = ['data', 'auth'].map((name) =>
         monitorCommands(createMongo(`${replicaSet.url}${option}`, name)),
       ) as [MongoClient, MongoClient];
-      for (const client of clients) client.on('commandStarted', (event) => sent.push(event));
-      const [client, authClient] = clients;
+      for (const client of clients) client.on('commandStarted', (event) => commands.push(event));
+      const [dataClient, authClient] = clients;
       const settings = { MONGODB_URL: `${replicaSet.url}${option}` };
-      const api = await startApi({ name: store.name, client, authClient }, { settings });
+      const api = await startApi({ name: store.name, client: dataClient, authClient }, { settings });
       try {
         await run(api);
       } finally {
         await api.close();
-        for (const each of clients) await each.close();
+        for (const client of clients) await client.close();
       }
-      return sent.filter(({ commandName }) => !['hello', 'endSessions'].includes(commandName));
+      return commands.filter(({ commandName }) => !['hello', 'endSessions'].includes(commandName));
     };
     const readAll = async (api: TestApi) => {
       for (const path of paths)
         expect({ path, status: (await api.get(path)).status }).toEqual({ path, status: 200 });
     };
     const readWith = (option: string) =>
-      replicaSet.underOnePrimary(async ({ host }) => ({ host, sent: await withApi(option, readAll) }));
+      replicaSet.underOnePrimary(async ({ host }) => ({ host, commands: await withApi(option, readAll) }));
 
     test.each(['secondary', 'secondaryPreferred'])(
       'with readPreference=%s come from a member that has applied every change up to the watermark',
       async (mode) => {
-        const { sent, host } = await readWith(`&readPreference=${mode}`);
-        const reads = sent.filter(isDataRead);
+        const { commands, host } = await readWith(`&readPreference=${mode}`);
+        const reads = commands.filter(isDataRead);
         expect(reads.length).toBeGreaterThan(paths.length);
         for (const read of reads) {
           expect({ collection: read.command.find as unknown, isOfPrimary: read.address === host }).toEqual({
@@ -68,18 +68,19 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
           });
           expect(timeOf(read)).not.toBeNull();
         }
-        const others = sent.filter((event) => !isDataRead(event));
-        expect(new Set(others.map(({ address }) => address))).toEqual(new Set([host]));
+        const otherCommands = commands.filter((event) => !isDataRead(event));
+        expect(new Set(otherCommands.map(({ address }) => address))).toEqual(new Set([host]));
       },
     );
 
-    test('without readPreference come from the primary, at no particular time', async () => {
-      const { sent, host } = await readWith('');
-      expect(new Set(sent.map(({ address }) => address))).toEqual(new Set([host]));
-      expect(sent.filter(isDataRead).filter((event) => timeOf(event) !== null)).toEqual([]);
+    test('without readPreference come from the primary', async () => {
+      const { commands, host } = await readWith('');
+      expect(new Set(commands.map(({ address }) => address))).toEqual(new Set([host]));
+      const reads = commands.filter(isDataRead);
+      expect(reads.filter((event) => timeOf(event) !== null)).toEqual([]);
     });
 
-    test('are never older than Data-As-Of: a request waits for a secondary that lags, or is 503', async () => {
+    test('are never older than Data-As-Of even if a secondary lags', async () => {
       const primary = await replicaSet.primary();
       const index = replicaSet.members.findIndex((member) => member !== primary);
       const apply = (mode: string) =>
@@ -89,7 +90,7 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
       const tags = `&readPreference=secondary&readPreferenceTags=member:${index}`;
       await withApi(tags, async (api) => {
         const counts = { old: 0, waited: 0 };
-        /** Whether the answer has the change; if it has not, its `Data-As-Of` is older than the change. */
+        /** Whether the answer has the change. Expects an older `Data-As-Of` of an answer without the change. */
         const hasChange = async () => {
           const answer = await api.get('/v1/tickets/ti_1');
           if (answer.status === 503) counts.waited += 1;
@@ -112,7 +113,7 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
         // then requests wait for the change until the API refuses them
         while (counts.waited < 2) expect(await hasChange()).toBe(false);
         expect(counts.old).toBeGreaterThan(0);
-        // and the API serves them once the secondary has caught up
+        // then the API serves the change once the secondary has caught up
         await apply('off');
         while (!(await hasChange())) expect(counts.waited).toBeLessThan(10);
       });

@@ -13,26 +13,27 @@ describe('servers in trouble', () => {
     ['the brokers are unavailable', 'kafka', 3_000],
     // Longer than the driver's default server selection timeout (30 s).
     ['MongoDB is unavailable', 'store', 60_000],
-  ] as const)('at its start or later, a projector waits while %s', async (why, server, downMs) => {
+  ] as const)('a projector waits at any time while %s', async (reason, server, downMs) => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
     await publish(history.slice(0, 200));
     await killServer(server);
     const projector = start({ ADMIN_PORT: '0' });
-    await projector.logged(`waiting: ${why}`);
-    // then the projector is alive, and not ready
+    await projector.logged(`waiting: ${reason}`);
+    // then the projector is alive but not ready
     const { port } = await projector.logged('admin server listening');
     const probe = async (path: string) => (await fetch(`http://127.0.0.1:${Number(port)}${path}`)).status;
     expect([await probe('/livez'), await probe('/readyz')]).toEqual([200, 503]);
     await restartServer(server);
     await projector.logged('joined the group');
-    // and it goes on by itself whenever they are back
-    for (const [from, pauseMs] of [
-      [200, 0],
-      [400, random.int(2_000)],
-      [600, downMs],
-    ] as const) {
-      const publishing = publish(history.slice(from, from + 200));
+    // then the projector continues after each outage without a restart
+    const outages = [
+      { start: 200, pauseMs: 0 },
+      { start: 400, pauseMs: random.int(2_000) },
+      { start: 600, pauseMs: downMs },
+    ];
+    for (const { start: first, pauseMs } of outages) {
+      const publishing = publish(history.slice(first, first + 200));
       await delay(random.int(500));
       await killServer(server);
       await delay(pauseMs);
@@ -43,7 +44,7 @@ describe('servers in trouble', () => {
     await expectConverged();
   });
 
-  test('a MongoDB that is slow, disconnected, silent, or whose replies are lost, has everything in the end', async () => {
+  test('documents converge after MongoDB was slow, disconnected and silent, and after replies were lost', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
     const { trouble, listen, cut } = createStoreProxy(environment.config.MONGODB_URL);
@@ -55,7 +56,7 @@ describe('servers in trouble', () => {
     await publishNext();
     await delay(1_000);
     trouble.delayMs = 0;
-    // and lost replies to writes
+    // given lost replies to writes
     trouble.repliesToLose = 20;
     while (trouble.repliesToLose > 0) {
       await publish(history.splice(0, 10));
@@ -68,18 +69,19 @@ describe('servers in trouble', () => {
       await cut();
       await listen(port);
     }
-    // and silent connections, until the driver gives them up
-    const { length: before } = projector.log;
+    // given connections that stay silent until the driver gives them up
+    const linesBefore = projector.log.length;
     trouble.silent = true;
     await publishNext();
-    await eventually(() => projector.log.slice(before).some(isGivenUp) || projector.log.slice(-5));
+    await eventually(() => projector.log.slice(linesBefore).some(isTimeOut) || projector.log.slice(-5));
     trouble.silent = false;
     await publish(history);
+    // then every document equals the fold of the log
     await expectConverged();
     await projector.stop();
     await cut();
   });
 });
 
-/** Matches a time-out of any request: a member whose partitions the group has just assigned again applies nothing. */
-const isGivenUp = ({ error }: Record<string, unknown>) => /timed out/.test(JSON.stringify(error ?? ''));
+/** Matches the time-out of any request, because a projector after a rebalance may send no write. */
+const isTimeOut = ({ error }: Record<string, unknown>) => /timed out/.test(JSON.stringify(error ?? ''));

@@ -44,7 +44,7 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       expect({ args, code, errors }).toEqual({ args, code: 0, errors: expect.any(String) as unknown });
     };
 
-    test('holds the fold of the log on both shards, through the kill of a primary, a promotion and a rollback', async () => {
+    test('stores the fold of the log on both shards through a kill, a promotion and a rollback', async () => {
       const history = randomHistory(seed, 1_500);
       const expectFold = async (generation: number) => {
         const { admin, control, topics, mongo, name } = environment;
@@ -61,12 +61,12 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       start(1);
       await publish(...history.slice(0, 500));
       // when the primary of a shard is killed while a backlog is applied
-      const [first] = cluster.shards;
-      if (!first) throw new Error('there is no shard');
-      await (await first.primary()).kill();
+      const [shardOfThree] = cluster.shards;
+      if (!shardOfThree) throw new Error('there is no shard');
+      await (await shardOfThree.primary()).kill();
       await publish(...history.slice(500, 1_000));
-      await first.restore();
-      // and another generation is built, promoted and rolled back
+      await shardOfThree.restore();
+      // when an operator builds, promotes and rolls back a second generation
       await run('rebuild', 'start', '--why', 'test');
       await shard(2);
       start(2);
@@ -75,8 +75,8 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       await run('rebuild', 'compare', '2');
       await run('rebuild', 'promote', '2', '--timeout', '300');
       await run('rebuild', 'rollback', '1', '--timeout', '300');
-      // then both generations equal the fold, and both shards hold documents
-      const compared = (await expectFold(1)) + (await expectFold(2));
+      // then both generations equal the fold, and both shards contain documents
+      const comparedDocuments = (await expectFold(1)) + (await expectFold(2));
       const perShard = await Promise.all(
         cluster.shards.map(async ({ url }) => {
           await using client = new MongoClient(url);
@@ -85,7 +85,7 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       );
       expect(Math.min(...perShard)).toBeGreaterThan(0);
       process.stdout.write(
-        `a sharded cluster: ${compared} documents compared, messages by shard: ${perShard.join()}\n`,
+        `a sharded cluster: ${comparedDocuments} documents compared, messages by shard: ${perShard.join()}\n`,
       );
     });
   });

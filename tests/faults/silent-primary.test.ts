@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-/** More than the buffers of a connection hold. */
+/** Writes of 12 MB, more than the buffers of a connection. The driver must therefore wait for the primary. */
 const operations = Array.from({ length: 12 }, (_, index) => ({
   updateOne: {
     filter: { _id: `large_${index}` },
@@ -16,7 +16,7 @@ const operations = Array.from({ length: 12 }, (_, index) => ({
     upsert: true,
   },
 }));
-/** Longer than the driver takes to give the primary up: twice its limit below. */
+/** The limit of the write. The driver gives the primary up earlier, after twice its time-outs below. */
 const limitMs = 5_000;
 const timeouts = { heartbeatFrequencyMS: 1_000, connectTimeoutMS: 1_000 };
 /** 6 MB of ids. */
@@ -39,29 +39,30 @@ const readsOf = (store: Store, ids: string[]): Promise<unknown>[] => [
 describeOnMongo(['mongod'], 'a primary that falls silent', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 1 }));
 
-  test('holds a large write no longer than its limit, and the write can be repeated', async () => {
+  test('does not block a large write for longer than the limit of the write', async () => {
     await using client = createMongo(replicaSet.url, 'test', { timeouts });
     const collection = client.db('silent').collection<{ _id: string }>('documents');
-    await collection.insertOne({ _id: 'first' });
+    await collection.insertOne({ _id: 'existing' });
     (await replicaSet.primary()).pause();
     const error = await bulkWrite(collection, operations, limitMs).catch((thrown: unknown) => thrown);
     expect({ error, is: classifyStoreError(error).is }).toEqual({
       error: expect.any(Error) as unknown,
       is: 'passes',
     });
+    // then a worker can repeat the write
     await replicaSet.restore();
     await bulkWrite(collection, operations);
     expect(await collection.countDocuments()).toBe(1 + operations.length);
   });
 
-  test('holds no large read of the engine for ever', async () => {
-    // One connection for each read: a new one would fail at once, with no command to hold.
+  test('does not block a large read of the engine forever', async () => {
+    // The pool has a connection for each read. A read on a new connection would fail before it sends its command.
     await using client = createMongo(`${replicaSet.url}&minPoolSize=6`, 'test', { timeouts });
-    let ready = 0;
-    client.on('connectionReady', () => (ready += 1));
+    let readyConnections = 0;
+    client.on('connectionReady', () => (readyConnections += 1));
     const database = client.db('silent_g1');
     await ensureIndexes(database);
-    await eventually(() => ready >= 6);
+    await eventually(() => readyConnections >= 6);
     (await replicaSet.primary()).pause();
     const outcomes = await Promise.allSettled(readsOf(mongoStore(database), largeIds));
     expect(outcomes.map((outcome) => 'reason' in outcome && classifyStoreError(outcome.reason).is)).toEqual(

@@ -5,34 +5,46 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useFaultServers } from './use-fault-servers.ts';
 
-/** An operator reads no further at three in the morning. */
+/** The number of lines that an operator reads at three in the morning. */
 const firstLines = 12;
 
 /** The verdict of the console's overview, with the first card. */
 const headOf = (page: string): string =>
   textOf(/<div id="verdict".*?(<\/li>|<div id="load")/s.exec(page)?.[0] ?? page);
 
-describe('the first 12 lines of support-cli status, and the head of the console, hold the cause and the fix', () => {
+describe('the first 12 lines of support-cli status and the head of the console show the cause and the fix', () => {
   const faults = useFaultServers();
   const { environment, applied, start, publish, topic } = faults;
 
   const tags = (from: number) =>
     Array.from({ length: 20 }, (_, index) => created('tag', `tag_${from + index}`));
-  /** A projector that has applied some tags, and an API replica. */
-  const given = async () => {
+  /** Starts a projector that applies 20 tags, and announces an API replica. */
+  const startSystem = async () => {
     const projector = start();
     await publish(tags(0));
     await applied();
     const at = new Date(Date.now() + 3_600_000);
     await processesOf(environment.control).insertOne({
-      ...{ _id: 'replica', role: 'api', state: 'running', reason: null, traces: true },
-      ...{ host: 'api-1', pid: 1, release: '1', generation: 1, inProgress: [], versions: [1], at },
+      _id: 'replica',
+      role: 'api',
+      state: 'running',
+      reason: null,
+      traces: true,
+      host: 'api-1',
+      pid: 1,
+      release: '1',
+      generation: 1,
+      inProgress: [],
+      versions: [1],
+      at,
     });
     return projector;
   };
-  const shown = async () => (await faults.cli('status')).text.split('\n').slice(0, firstLines).join('\n');
+  const headOfStatus = async () =>
+    (await faults.cli('status')).text.split('\n').slice(0, firstLines).join('\n');
+  /** Waits until both the command and the console show all patterns. */
   const untilShown = async (...patterns: RegExp[]) => {
-    const untilIn = (read: () => Promise<string>) =>
+    const untilMatched = (read: () => Promise<string>) =>
       eventually(
         async () => {
           const text = await read();
@@ -41,19 +53,19 @@ describe('the first 12 lines of support-cli status, and the head of the console,
         undefined,
         { pollMs: 1_000 },
       );
-    await untilIn(shown);
+    await untilMatched(headOfStatus);
     const console = await openConsole(environment.environment);
-    await untilIn(async () => headOf(await console.read('/'))).finally(console.close);
+    await untilMatched(async () => headOf(await console.read('/'))).finally(console.close);
   };
 
   test('if a topic was created again', async () => {
-    await given();
+    await startSystem();
     await faults.recreateTopic('tag');
     await untilShown(/tags(\/0)?: .*deleted and created again.* rebuild/, / npx support-cli rebuild start\s/);
   });
 
   test('if the log was truncated', async () => {
-    const projector = await given();
+    const projector = await startSystem();
     projector.child.kill('SIGSTOP');
     // The first records answer the fetch that is in progress.
     await publish(tags(20));
@@ -71,7 +83,7 @@ describe('the first 12 lines of support-cli status, and the head of the console,
   });
 
   test('if a topic was deleted', async () => {
-    await given();
+    await startSystem();
     await environment.admin.deleteTopics({ topics: [topic('tag')] });
     await untilShown(
       /topics are gone, and their applied records with them: \S+tags/,
@@ -79,25 +91,30 @@ describe('the first 12 lines of support-cli status, and the head of the console,
     );
   });
 
-  test('if the projectors were killed, and MongoDB was restored from a backup', async () => {
-    const projector = await given();
+  test('if no projector runs after an operator has restored MongoDB from a backup', async () => {
+    const projector = await startSystem();
     const { mongo, name } = environment;
-    // In the order of docs/recover.md: the control database first.
+    // docs/recover.md requires this order: the control database first.
     const databases = [mongo.db(name), mongo.db(`${name}_g1`)];
     const backup = await Promise.all(
       databases.map(async (database) => {
         const collections = await database.collections();
-        return Promise.all(collections.map(async (one) => ({ one, all: await one.find().toArray() })));
+        return Promise.all(
+          collections.map(async (collection) => ({
+            collection,
+            documents: await collection.find().toArray(),
+          })),
+        );
       }),
     );
     await publish(tags(20));
     await applied();
     await projector.stop('SIGKILL');
-    for (const { one, all } of backup.flat()) {
-      await one.deleteMany({});
-      if (all.length > 0) await one.insertMany(all);
+    for (const { collection, documents } of backup.flat()) {
+      await collection.deleteMany({});
+      if (documents.length > 0) await collection.insertMany(documents);
     }
-    // The projectors continue from the restored positions: a rebuild is not needed.
+    // The fix is a start of projectors, which continue from the restored positions. No rebuild is needed.
     await untilShown(
       /generation 1: no projector has run (since \S+Z|for \d+ s)/,
       / GENERATION=1 npm run projector\s/,

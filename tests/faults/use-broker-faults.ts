@@ -16,12 +16,12 @@ import { seed, shortSession } from './use-fault-servers.ts';
 /** The interval between two rounds of traffic during a fault. */
 const roundMs = 150;
 const eventsPerRound = 10;
-/** The test kills a projector in one of this many rounds. */
+/** The average number of rounds of traffic between two kills of a projector. */
 const roundsPerKill = 25;
 
 /**
- * Three brokers that the tests of a `describe` may kill, and topics, databases and a publisher for each test. Nothing
- * here sends the records of two partitions in one request: see `sendByPartition`.
+ * Three brokers that the tests of a `describe` may kill, with topics, databases and a publisher for each test. Each
+ * request contains records of one partition: kafkajs loses records of a larger request if a leader moves meanwhile.
  */
 export function useBrokerFaults() {
   const cluster = useKafkaCluster();
@@ -61,11 +61,11 @@ export function useBrokerFaults() {
   const publishKey = async () => {
     const deps = { producer: keyProducer, topicPrefix: environment.config.TOPIC_PREFIX, keyPrefix: 'key' };
     let id = '';
-    const hand = async (created: CreatedKey) => {
-      id = created.id;
+    const onCreated = async (key: CreatedKey) => {
+      id = key.id;
     };
     try {
-      await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }, hand);
+      await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }, onCreated);
       keys.confirmed.push(id);
     } catch {
       keys.unconfirmed += 1;
@@ -84,37 +84,40 @@ export function useBrokerFaults() {
     cluster,
     start,
     publish: (events: Event[]) => publisher.publish(events),
-    /** Publishes and kills projectors while the fault lasts. Resolves when all replicas are in sync after it. */
-    under: async (name: string, history: Event[], fault: () => Promise<unknown>): Promise<void> => {
+    /** Publishes and kills projectors while the fault lasts. Resolves when all replicas are in sync after the fault. */
+    publishUnder: async (name: string, history: Event[], fault: () => Promise<unknown>): Promise<void> => {
       const startMs = performance.now();
-      let isOver = false;
-      const over = fault()
+      let isInSync = false;
+      const inSync = fault()
         .then(() => untilInSync(cluster))
-        .finally(() => (isOver = true));
-      // The test awaits it below: this avoids an unhandled rejection until then.
-      over.catch(() => undefined);
-      while (!isOver) {
+        .finally(() => (isInSync = true));
+      // The loop below awaits `inSync` only at its end. Until then, a rejection would count as unhandled.
+      inSync.catch(() => undefined);
+      while (!isInSync) {
         await publisher.publish(history.splice(0, eventsPerRound));
         await publishKey();
         if (random.int(roundsPerKill) === 0) await killOne();
         await delay(roundMs);
       }
-      await over;
+      await inSync;
       print(`${name}: ${((performance.now() - startMs) / 1_000).toFixed(1)} s`);
     },
-    /** Compares MongoDB with the log, which has each record and each key that the brokers have confirmed. */
+    /** Compares MongoDB with the log, and checks that the log contains each record and key that a broker confirmed. */
     expectConverged: async () => {
       await applied();
-      // No projector has ended by itself.
+      // The test has stopped projectors, but none has failed.
       expect(projector.fatal()).toEqual([]);
       const compared = await expectConverged(environment, seed, publisher.acknowledged);
       const logged = new Set((await readLog(environment)).map(({ event }) => event?.id));
       expect(keys.confirmed.filter((id) => !logged.has(id))).toEqual([]);
-      const { length: published } = publisher.acknowledged;
-      const keysConfirmed = keys.confirmed.length;
-      print(
-        JSON.stringify({ published, keysConfirmed, keysUnconfirmed: keys.unconfirmed, kills, ...compared }),
-      );
+      const counts = {
+        published: publisher.acknowledged.length,
+        keysConfirmed: keys.confirmed.length,
+        keysUnconfirmed: keys.unconfirmed,
+        kills,
+        ...compared,
+      };
+      print(JSON.stringify(counts));
     },
   };
 }

@@ -10,12 +10,12 @@ import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
 /** A failure names the seed. Set `SEED` to reproduce it. */
 export const seed = Number(process.env.SEED ?? 1);
 
-/** A group removes a member after this long without a heartbeat. It is short to keep the tests short. */
+/** A group removes a member after two seconds without a heartbeat, so a test need not wait for the default time. */
 export const shortSession = { KAFKA_SESSION_TIMEOUT_MS: '2000' };
 
 /**
- * A Kafka and a MongoDB that the tests of a `describe` may kill and restart, on the same ports and data. Each test has
- * its own topics, databases and publisher.
+ * A Kafka and a MongoDB that the tests of a `describe` may kill and restart. A restarted server has the same port and
+ * data. Each test has its own topics, databases and publisher.
  */
 export function useFaultServers({ transactional = false } = {}) {
   let servers: { addresses: Servers; native: Stack['servers']; stop: () => Promise<void> };
@@ -30,9 +30,9 @@ export function useFaultServers({ transactional = false } = {}) {
     servers: () => servers.addresses,
   });
   let publisher: Publisher;
-  const native = (which: 'kafka' | 'store') => {
-    const server = servers.native[which];
-    if (!server?.kill || !server.restart) throw new Error(`${which} cannot be killed and restarted`);
+  const controlsOf = (name: 'kafka' | 'store') => {
+    const server = servers.native[name];
+    if (!server?.kill || !server.restart) throw new Error(`${name} cannot be killed and restarted`);
     return { kill: server.kill, restart: server.restart };
   };
   beforeEach(async () => {
@@ -45,8 +45,8 @@ export function useFaultServers({ transactional = false } = {}) {
     applied,
     publish: (events: Event[]) => publisher.publish(events),
     start: (settings: Record<string, string> = {}) => startProcess({ ...shortSession, ...settings }),
-    killServer: (which: 'kafka' | 'store') => native(which).kill(),
-    restartServer: (which: 'kafka' | 'store') => native(which).restart(),
+    killServer: (name: 'kafka' | 'store') => controlsOf(name).kill(),
+    restartServer: (name: 'kafka' | 'store') => controlsOf(name).restart(),
     expectConverged: async () => {
       await applied();
       await expectConverged(environment, seed, publisher.acknowledged);

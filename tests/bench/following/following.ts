@@ -5,10 +5,10 @@ import { type Service, startService } from '../../../infra/service.ts';
 import { stages } from '../../../services/projector/apply/stages.ts';
 import { logEnds, reached } from '../../support/progress.ts';
 import { type BenchEnvironment, progress, withScratch } from '../environment.ts';
-import { formatted, grouped, percentile, rotated } from '../figures.ts';
+import { formatMedian, formatNumber, percentile, rotated } from '../figures.ts';
 import { type ReportOptions, runBenchmark, table } from '../report.ts';
 import { measure } from '../usage.ts';
-import { type Observed, quantile, readHistogram, since } from './histogram.ts';
+import { type Observed, observedBetween, quantile, readHistogram } from './histogram.ts';
 import { startReader } from './reader.ts';
 import { publishReplies, publishTickets } from './source.ts';
 
@@ -19,15 +19,15 @@ const partitions = 6;
 
 const full = { tickets: 3_000, seconds: 20, warmSeconds: 5 };
 const quick = { tickets: 100, seconds: 3, warmSeconds: 1 };
-/** Replies a second for whose events the reader waits; more would take much of the store's time. */
+/** The replies a second for whose events the reader waits. More would take much of the store's time. */
 const sampledPerSecond = 40;
 
 type Run = {
   events: number;
   latenciesMs: number[];
   acknowledgedMs: number[];
-  /** The part of a core that the projector used. */
-  core: number;
+  /** The number of cores that the projector kept busy. */
+  cores: number;
   stages: Map<string, Observed>;
 };
 
@@ -46,16 +46,17 @@ export const benchFollowing = (options: ReportOptions): Promise<void> =>
         const run = (rate: Rate, seconds: number) =>
           measureRun({ environment, service, database, state }, rate, seconds);
         for (const rate of rates) await run(rate, size.warmSeconds);
-        for (let round = 0; round < options.rounds; round += 1)
+        for (let round = 0; round < options.rounds; round += 1) {
           for (const rate of rotated(rates, round)) {
             progress(`round ${round + 1} of ${options.rounds}: ${rate} events a second`);
             runs[rate].push(await run(rate, size.seconds));
           }
+        }
       } finally {
         await service.stop();
       }
     });
-    return renderParts(runs);
+    return renderSections(runs);
   });
 
 const startProjector = ({ kafkaBrokers, mongodbUrl, prefix }: BenchEnvironment, name: string): Service =>
@@ -81,12 +82,12 @@ async function measureRun(
   const acknowledgedMs: number[] = [];
   let events = 0;
   let latenciesMs: number[] = [];
-  let sampledMs = -Infinity;
+  let lastSampledMs = -Infinity;
   const onSent = (sent: Event[], dueMs: number) => {
     events += sent.length;
-    if (dueMs - sampledMs < 1_000 / sampledPerSecond) return;
-    sampledMs = dueMs;
-    for (const event of sent) reader.awaits(event, dueMs);
+    if (dueMs - lastSampledMs < 1_000 / sampledPerSecond) return;
+    lastSampledMs = dueMs;
+    for (const event of sent) reader.waitFor(event, dueMs);
   };
   const onAcknowledged = (ms: number) => acknowledgedMs.push(ms);
   const usage = await measure(service, async () => {
@@ -94,9 +95,11 @@ async function measureRun(
     latenciesMs = await reader.latenciesMs();
   });
   const after = await readStages(service);
-  const observed = stages.map((stage) => [stage, since(before.get(stage), after.get(stage))] as const);
-  const core = usage.processorSeconds / usage.seconds;
-  return { events, latenciesMs, acknowledgedMs, core, stages: new Map(observed) };
+  const observed = stages.map(
+    (stage) => [stage, observedBetween(before.get(stage), after.get(stage))] as const,
+  );
+  const cores = usage.processorSeconds / usage.seconds;
+  return { events, latenciesMs, acknowledgedMs, cores, stages: new Map(observed) };
 }
 
 async function readStages(service: Service): Promise<Map<string, Observed>> {
@@ -105,26 +108,26 @@ async function readStages(service: Service): Promise<Map<string, Observed>> {
   return readHistogram(await response.text(), 'projector_stage_duration_seconds', 'stage');
 }
 
-function renderParts(runs: Record<Rate, Run[]>): string[] {
-  const milliseconds = (seconds: number | null | undefined) =>
+function renderSections(runs: Record<Rate, Run[]>): string[] {
+  const toMilliseconds = (seconds: number | null | undefined) =>
     seconds === null || seconds === undefined ? null : seconds * 1_000;
   const latencies = rates.map((rate) => [
-    grouped(rate),
-    formatted(runs[rate].map(({ events }) => events)),
+    formatNumber(rate),
+    formatMedian(runs[rate].map(({ events }) => events)),
     ...[0.5, 0.99].map((share) =>
-      formatted(runs[rate].map(({ latenciesMs }) => percentile(latenciesMs, share))),
+      formatMedian(runs[rate].map(({ latenciesMs }) => percentile(latenciesMs, share))),
     ),
-    formatted(runs[rate].map(({ acknowledgedMs }) => percentile(acknowledgedMs, 0.99))),
-    formatted(
-      runs[rate].map(({ core }) => core),
+    formatMedian(runs[rate].map(({ acknowledgedMs }) => percentile(acknowledgedMs, 0.99))),
+    formatMedian(
+      runs[rate].map(({ cores }) => cores),
       2,
     ),
   ]);
-  const ofStage = (stage: string, figure: (observed: Observed) => number | null) => (rate: Rate) =>
-    formatted(
+  const formatStage = (stage: string, figure: (observed: Observed) => number | null) => (rate: Rate) =>
+    formatMedian(
       runs[rate].map((run) => {
         const observed = run.stages.get(stage);
-        return observed ? milliseconds(figure(observed)) : null;
+        return observed ? toMilliseconds(figure(observed)) : null;
       }),
       1,
     );
@@ -132,12 +135,12 @@ function renderParts(runs: Record<Rate, Run[]>): string[] {
   const byStage = stages.map((stage) => [
     `\`${stage}\``,
     ...rates.flatMap((rate) => [
-      ofStage(stage, mean)(rate),
-      ofStage(stage, (observed) => quantile(observed, 0.99))(rate),
+      formatStage(stage, mean)(rate),
+      formatStage(stage, (observed) => quantile(observed, 0.99))(rate),
     ]),
   ]);
   return [
     table(['events/s', 'events', 'p50 ms', 'p99 ms', 'acknowledged p99 ms', 'projector cores'], latencies),
-    table(['stage', ...rates.flatMap((rate) => [`${grouped(rate)}/s: mean ms`, 'p99 ms'])], byStage),
+    table(['stage', ...rates.flatMap((rate) => [`${formatNumber(rate)}/s: mean ms`, 'p99 ms'])], byStage),
   ];
 }

@@ -5,53 +5,54 @@ import type { StoredDocument } from '../../../services/projector/materialize/sto
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** The interval at which the reader asks for its events, in milliseconds. It may add as much to each latency. */
+/** The interval at which the reader looks for its events. Each latency may be too long by this time. */
 const pollMs = 20;
 
 type Awaited = { id: string; version: number; dueMs: number };
 
 export type Reader = {
-  /** Waits for the document to have the version of the event, or a later one. */
-  awaits: (event: Event, dueMs: number) => void;
+  /** Makes the reader wait until the document has the version of the event, or a later one. */
+  waitFor: (event: Event, dueMs: number) => void;
   /** Once the reader has all events, resolves to the milliseconds from each event's due instant until its read. */
   latenciesMs: () => Promise<number[]>;
 };
 
 /** Reads the documents of events by their ids until it finds the events in them. */
 export function startReader(database: Db, failures: () => Error[]): Reader {
-  const waiting = new Map<Kind, Set<Awaited>>();
+  const awaitedByKind = new Map<Kind, Set<Awaited>>();
   const latenciesMs: number[] = [];
   let isOver = false;
   const poll = async (kind: Kind, awaited: Set<Awaited>) => {
-    const asked = [...awaited];
-    if (asked.length === 0) return;
-    const found = await collectionOf<StoredDocument>(database, kind)
-      .find({ _id: { $in: asked.map(({ id }) => id) } })
+    // The source may add events while the read is in progress.
+    const wanted = [...awaited];
+    if (wanted.length === 0) return;
+    const documents = await collectionOf<StoredDocument>(database, kind)
+      .find({ _id: { $in: wanted.map(({ id }) => id) } })
       .project<{ _id: string; version: number }>({ version: 1 })
       .toArray();
     const nowMs = performance.now();
-    const versions = new Map(found.map(({ _id, version }) => [_id, version]));
-    for (const one of asked) {
-      if ((versions.get(one.id) ?? 0) < one.version) continue;
-      awaited.delete(one);
-      latenciesMs.push(nowMs - one.dueMs);
+    const versions = new Map(documents.map(({ _id, version }) => [_id, version]));
+    for (const event of wanted) {
+      if ((versions.get(event.id) ?? 0) < event.version) continue;
+      awaited.delete(event);
+      latenciesMs.push(nowMs - event.dueMs);
     }
   };
   const run = async () => {
-    while (!isOver || [...waiting.values()].some(({ size }) => size > 0)) {
+    while (!isOver || [...awaitedByKind.values()].some(({ size }) => size > 0)) {
       const [error] = failures();
       if (error) throw error;
-      await Promise.all([...waiting].map(([kind, awaited]) => poll(kind, awaited)));
+      await Promise.all([...awaitedByKind].map(([kind, awaited]) => poll(kind, awaited)));
       await sleep(pollMs);
     }
   };
   const running = run();
-  // A bench that fails elsewhere stops the projector, and does not come to await this.
+  // A benchmark that fails elsewhere never awaits `running`, so a rejection would end the process as unhandled.
   running.catch(() => undefined);
   return {
-    awaits: ({ kind, id, version }, dueMs) => {
-      const awaited = waiting.get(kind) ?? new Set();
-      waiting.set(kind, awaited.add({ id, version, dueMs }));
+    waitFor: ({ kind, id, version }, dueMs) => {
+      const awaited = awaitedByKind.get(kind) ?? new Set();
+      awaitedByKind.set(kind, awaited.add({ id, version, dueMs }));
     },
     latenciesMs: async () => {
       isOver = true;

@@ -10,7 +10,7 @@ import type { BenchEnvironment } from '../environment.ts';
 
 /** The interval at which the source publishes the replies that are due, in milliseconds. */
 const tickMs = 10;
-/** A message, and the updates of its conversation and its ticket. */
+/** A reply has three events: a message, and the updates of its conversation and its ticket. */
 const eventsPerReply = 3;
 const recordsPerRequest = 500;
 
@@ -24,12 +24,12 @@ export async function publishTickets(environment: BenchEnvironment, tickets: num
     openTicket(random, random.pick(organizations), now),
   );
   const opened = conversations.flatMap(({ ticket, conversation }) => [ticket, conversation]);
-  const all = [...events, ...opened.map((entity) => publish(entity, now))];
-  for (let start = 0; start < all.length; start += recordsPerRequest) {
-    const some = all.slice(start, start + recordsPerRequest);
+  const allEvents = [...events, ...opened.map((entity) => publish(entity, now))];
+  for (let start = 0; start < allEvents.length; start += recordsPerRequest) {
+    const batch = allEvents.slice(start, start + recordsPerRequest);
     await publishRecords(
       environment,
-      some.map((event) => ({ kind: event.kind, ...encode(event, 'structured') })),
+      batch.map((event) => ({ kind: event.kind, ...encode(event, 'structured') })),
     );
   }
   return { random, organizations, conversations };
@@ -41,13 +41,13 @@ export type Publishing = {
   seconds: number;
   /** Called with the events of each reply once they are sent, and the instant at which they were due. */
   onSent: (events: Event[], dueMs: number) => void;
-  /** Called with how long after its due instant each reply was acknowledged, in milliseconds. */
+  /** Called for each reply with the milliseconds from its due instant until the broker acknowledged it. */
   onAcknowledged: (ms: number) => void;
 };
 
 /**
- * Publishes replies at a fixed rate. Each reply is due at its own instant, whatever happens to earlier replies: if the
- * source or a broker lags, that counts as latency. Resolves once the brokers have acknowledged all.
+ * Publishes replies at a fixed rate. Each reply is due at an instant that no earlier reply moves, so a lag of the
+ * source or a broker counts as latency. Resolves once the brokers have acknowledged all replies.
  */
 export async function publishReplies(
   { producer, prefix }: Pick<BenchEnvironment, 'producer' | 'prefix'>,
@@ -70,13 +70,16 @@ export async function publishReplies(
     await producer.sendBatch({ topicMessages });
     for (const { dueMs } of replies) onAcknowledged(performance.now() - dueMs);
   };
-  for (let sent = 0; sent < total; await sleep(tickMs)) {
+  let sent = 0;
+  while (sent < total) {
     const due: { events: Event[]; dueMs: number }[] = [];
-    for (; sent < total && startMs + sent * intervalMs <= performance.now(); sent += 1)
+    while (sent < total && startMs + sent * intervalMs <= performance.now()) {
       due.push({ events: reply(state, new Date()), dueMs: startMs + sent * intervalMs });
-    if (due.length === 0) continue;
+      sent += 1;
+    }
     for (const { events, dueMs } of due) onSent(events, dueMs);
-    sending.push(send(due));
+    if (due.length > 0) sending.push(send(due));
+    await sleep(tickMs);
   }
   await Promise.all(sending);
 }

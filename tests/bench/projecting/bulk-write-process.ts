@@ -5,8 +5,8 @@ import { topicOf } from '../../../shared/kafka/topics.ts';
 import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 
 /**
- * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and
- * `consumed` after the last applied one, then waits to be stopped.
+ * `node bulk-write-process.ts RECORDS` is a minimal consumer as a process. It logs `consuming` at the first record and
+ * `consumed` after it has written RECORDS records. Then it runs until SIGTERM.
  */
 const { KAFKA_BROKERS = '', MONGODB_URL = '', DATABASE_NAME = '' } = process.env;
 const { TOPIC_PREFIX = '', CONSUMER_GROUP = '' } = process.env;
@@ -50,7 +50,7 @@ let consumed = 0;
 let hasBegun = false;
 let isOver = false;
 await consumer.run({
-  // kafkajs consumes one by default.
+  // kafkajs consumes one partition at a time by default.
   partitionsConsumedConcurrently: 3,
   eachBatch: async ({ batch: { topic, messages } }) => {
     if (!hasBegun) log('consuming');

@@ -18,26 +18,32 @@ import type { BacklogRun } from './contenders.ts';
 
 const connectorVersion = '2.0.1';
 
-/** The connector depends on an old Kafka, so the pom names Kafka's parts in the current version. */
-const kafkaParts = ['kafka-clients', 'connect-api', 'connect-runtime', 'connect-json', 'connect-transforms'];
+/** The connector depends on an old Kafka, so the pom names the artifacts of Kafka in the current version. */
+const kafkaArtifacts = [
+  'kafka-clients',
+  'connect-api',
+  'connect-runtime',
+  'connect-json',
+  'connect-transforms',
+];
 const pom = mavenProject('connector', [
   ['org.mongodb.kafka', 'mongo-kafka-connect', connectorVersion],
-  ...kafkaParts.map((part): [string, string, string] => ['org.apache.kafka', part, kafkaVersion]),
+  ...kafkaArtifacts.map((name): [string, string, string] => ['org.apache.kafka', name, kafkaVersion]),
   // The SLF4J that Kafka Connect is built against.
   ['org.slf4j', 'slf4j-simple', '1.7.36'],
 ]);
 
-/** The connector counts as unable to run if its first or last document takes longer than this. */
+/** The benchmark leaves out a connector whose first or last document takes longer than this. */
 const stuckMs = 60_000;
 
-/** The connector does not work with these servers, or cannot be installed. */
+/** Thrown if the connector does not work with these servers, or cannot be installed. */
 export class ConnectorFailed extends Error {
   override name = 'ConnectorFailed';
 }
 
 /**
  * Runs the sink connector in a standalone worker on an empty database with the projector's indexes. The measurement
- * starts when the first document is seen. It excludes the start of the JVM, and the documents present at that moment.
+ * starts when the benchmark finds the first documents. It excludes the start of the JVM and these documents.
  */
 export async function runConnector(environment: BenchEnvironment, published: Published): Promise<BacklogRun> {
   const libs = await install();
@@ -46,13 +52,14 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
     const dir = join(environment.dataDir, name);
     await mkdir(dir, { recursive: true });
     const [restPort = 0] = await freePorts(1);
-    const files = [join(dir, 'worker.properties'), join(dir, 'sink.properties')] as const;
-    await writeProperties(files[0], workerSettings(environment, restPort, dir));
-    await writeProperties(files[1], sinkSettings(environment, name, database.databaseName));
+    const workerFile = join(dir, 'worker.properties');
+    const sinkFile = join(dir, 'sink.properties');
+    await writeProperties(workerFile, workerSettings(environment, restPort, dir));
+    await writeProperties(sinkFile, sinkSettings(environment, name, database.databaseName));
     // The heap of Kafka's start script.
-    const java = ['java', '-Xms256M', '-Xmx2G', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
-    const main = ['-cp', join(libs, '*'), 'org.apache.kafka.connect.cli.ConnectStandalone', ...files];
-    const worker = startCommand([...java, ...main], {}, 'Kafka Connect');
+    const jvm = ['java', '-Xms256M', '-Xmx2G', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
+    const main = ['-cp', join(libs, '*'), 'org.apache.kafka.connect.cli.ConnectStandalone'];
+    const worker = startCommand([...jvm, ...main, workerFile, sinkFile], {}, 'Kafka Connect');
     const until = (isReached: () => Promise<boolean>, failure: string) => {
       const deadline = performance.now() + stuckMs;
       const hasFailed = () => worker.failures().length > 0 || performance.now() > deadline;
@@ -61,21 +68,24 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
       return eventually(isReached, () => (hasFailed() ? [error()] : []), { limitMs: Infinity });
     };
     try {
-      let present = 0;
-      await until(async () => (present = await countAllDocuments(database)) > 0, 'wrote nothing');
       let documents = 0;
-      const isComplete = async () => (documents = await countAllDocuments(database)) >= published.records;
-      const work = () => until(isComplete, 'did not write every document');
+      const hasWritten = async (wanted: number) => {
+        documents = await countAllDocuments(database);
+        return documents >= wanted;
+      };
+      await until(() => hasWritten(1), 'wrote nothing');
+      const firstDocuments = documents;
+      const work = () => until(() => hasWritten(published.records), 'did not write every document');
       const usage = await measure(worker, work, environment.mongo);
-      // The traffic of the store would include the counts of documents.
-      return { ...usage, commands: null, bytes: null, records: documents - present, documents };
+      // The traffic of the store would include the counts of documents above.
+      return { ...usage, commands: null, bytes: null, records: documents - firstDocuments, documents };
     } finally {
       await worker.stop('SIGKILL');
     }
   });
 }
 
-/** Downloads the jars unless they are cached; returns their folder. */
+/** Downloads the jars unless they are in the cache, and returns their folder. */
 async function install(): Promise<string> {
   const folder = join(cacheDir(), `mongo-kafka-connect-${connectorVersion}-${kafkaVersion}`);
   if (!(await java.present())) throw new ConnectorFailed(`needs ${java.what}`);
@@ -92,14 +102,14 @@ async function install(): Promise<string> {
 
 type Settings = Record<string, string | number>;
 
-/** Writes a Java properties file; no value here needs escaping. */
+/** Writes a Java properties file. None of the values needs an escape. */
 const writeProperties = (file: string, settings: Settings): Promise<void> =>
   writeFile(
     file,
     Object.entries(settings).map(([name, value]) => `${name}=${value}\n`),
   );
 
-/** A standalone worker: JSON values without a schema, every other setting at its default. */
+/** The settings of a standalone worker for JSON values without a schema. Every other setting has its default. */
 const workerSettings = ({ kafkaBrokers }: BenchEnvironment, restPort: number, dir: string): Settings => ({
   'bootstrap.servers': kafkaBrokers,
   'key.converter': 'org.apache.kafka.connect.storage.StringConverter',
@@ -112,8 +122,8 @@ const workerSettings = ({ kafkaBrokers }: BenchEnvironment, restPort: number, di
 });
 
 /**
- * One replacement for each record, by its key, in unordered bulk writes: the connector's way to upsert states. It
- * renames fields, so that documents resemble the projector's; sort keys would need code.
+ * The settings of the sink. The connector upserts states by a replacement for each record, in unordered bulk writes. It
+ * renames fields to resemble the projector's documents, but has no sort keys because these would need code.
  */
 function sinkSettings(
   { mongodbUrl, prefix, topics }: BenchEnvironment,
@@ -133,7 +143,7 @@ function sinkSettings(
   return {
     name,
     'connector.class': 'com.mongodb.kafka.connect.MongoSinkConnector',
-    // As many as partitions of a topic.
+    // A task for each partition of a topic.
     'tasks.max': 3,
     topics: topics.join(','),
     'connection.uri': url.href,

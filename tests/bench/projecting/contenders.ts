@@ -7,37 +7,38 @@ import { type BenchEnvironment, countAllDocuments, withScratch } from '../enviro
 import type { Published } from '../publish.ts';
 import { measure, type Usage } from '../usage.ts';
 
-/** One run of one contender over a backlog: its usage from the first record consumed to the last one applied. */
+/** One run of a contender over a backlog. The usage is that from the first consumed record to the last applied one. */
 export type BacklogRun = Usage & { records: number; documents: number };
 
-/** A contender: a process with an empty database. */
+/** A contender is a process with an empty database. */
 type Contender = {
   prepare: (database: Db) => Promise<unknown>;
   start: (settings: Record<string, string>, published: Published) => Service;
-  consumes: (environment: BenchEnvironment, service: Service, group: string) => Promise<unknown>;
-  applied: (control: Db, service: Service, ends: Offsets) => Promise<unknown>;
+  untilConsuming: (environment: BenchEnvironment, service: Service, group: string) => Promise<unknown>;
+  untilApplied: (control: Db, service: Service, ends: Offsets) => Promise<unknown>;
 };
 
 const projector: Contender = {
   prepare: () => Promise.resolve(),
   start: (settings) => startService('projector', { ...settings, LOG_LEVEL: 'warn' }),
-  // The group has assigned its partitions: the process has started, and consumption begins.
-  consumes: ({ admin }, service, group) =>
+  // The projector begins to consume once the group has assigned its partitions.
+  untilConsuming: ({ admin }, service, group) =>
     eventually(
       async () => (await admin.describeGroups([group])).groups[0]?.state === 'Stable',
       service.failures,
       { limitMs: 120_000, pollMs: 25 },
     ),
-  applied: (control, service, ends) => reached(control, ends, service.failures, 1, { limitMs: Infinity }),
+  untilApplied: (control, service, ends) =>
+    reached(control, ends, service.failures, 1, { limitMs: Infinity }),
 };
 
-/** A plain consumer, on a database that has the indexes of the API alone. */
+/** A plain consumer on a database with only the indexes of the API. */
 const bulkWrite: Contender = {
   prepare: createListIndexes,
   start: (settings, { records }) =>
     startScript('tests/bench/projecting/bulk-write-process.ts', settings, [String(records)]),
-  consumes: (_environment, service) => service.logged('consuming'),
-  applied: (_control, service) => service.logged('consumed'),
+  untilConsuming: (_environment, service) => service.logged('consuming'),
+  untilApplied: (_control, service) => service.logged('consumed'),
 };
 
 const contenders = { 'bulk-write': bulkWrite, projector };
@@ -48,7 +49,7 @@ export const runBacklog = (
   published: Published,
 ): Promise<BacklogRun> =>
   withScratch(environment, async ({ name: group, control, database }) => {
-    const { prepare, start, consumes, applied } = contenders[name];
+    const { prepare, start, untilConsuming, untilApplied } = contenders[name];
     await prepare(database);
     const settings = {
       KAFKA_BROKERS: environment.kafkaBrokers,
@@ -59,8 +60,8 @@ export const runBacklog = (
     };
     const service = start(settings, published);
     try {
-      await consumes(environment, service, group);
-      const work = () => applied(control, service, published.ends);
+      await untilConsuming(environment, service, group);
+      const work = () => untilApplied(control, service, published.ends);
       const usage = await measure(service, work, environment.mongo);
       return { ...usage, records: published.records, documents: await countAllDocuments(database) };
     } finally {
@@ -68,13 +69,13 @@ export const runBacklog = (
     }
   });
 
-/** The indexes that a projector needs for itself. */
+/** The indexes that only the projector reads. */
 const indexesOfProjector = new Set(['references', 'expiry', 'pending', 'orphaned', 'channel']);
 
 async function createListIndexes(database: Db): Promise<void> {
   for (const { collection, indexes } of Object.values(resources)) {
-    const ofLists = indexes.filter(({ name = '' }) => !indexesOfProjector.has(name));
-    if (ofLists.length > 0) await database.collection(collection).createIndexes(ofLists);
+    const listIndexes = indexes.filter(({ name = '' }) => !indexesOfProjector.has(name));
+    if (listIndexes.length > 0) await database.collection(collection).createIndexes(listIndexes);
     else await database.createCollection(collection);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BenchEnvironment, progress } from '../environment.ts';
-import { formatted, grouped, ratios, rotated } from '../figures.ts';
+import { formatMedian, formatNumber, ratios, rotated } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
 import { type ReportOptions, runBenchmark, table } from '../report.ts';
 import { ConnectorFailed, runConnector } from './connector.ts';
@@ -14,11 +14,11 @@ const titles = {
 type Contender = keyof typeof titles;
 const contenders = ['bulk-write', 'connector', 'projector'] as const;
 
-/** Tickets; each has some ten messages. */
+/** The number of tickets. Each has about ten messages. */
 const fullSize = 14_000;
 const quickSize = 200;
 
-/** Pause between two runs, so that the store's remaining work for one does not slow the next. */
+/** The pause between two runs. Without a pause, the store's remaining work for one run would slow the next one. */
 const pauseMs = 1_000;
 
 type Measured = {
@@ -34,14 +34,15 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
     const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
     const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
     const measured: Measured = { published, backlog, leftOut: null };
-    for (let round = 0; round < options.rounds; round += 1)
+    for (let round = 0; round < options.rounds; round += 1) {
       for (const contender of rotated(contenders, round)) {
         progress(`round ${round + 1} of ${options.rounds}: ${contender}`);
         if (contender === 'connector') await tryConnector(environment, measured);
         else backlog[contender].push(await runBacklog(environment, contender, published));
         await sleep(pauseMs);
       }
-    return renderParts(measured);
+    }
+    return renderSections(measured);
   });
 
 async function tryConnector(environment: BenchEnvironment, measured: Measured): Promise<void> {
@@ -55,37 +56,38 @@ async function tryConnector(environment: BenchEnvironment, measured: Measured): 
 }
 
 const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
-const perMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
-/** A counter of the store for this many records. */
-const per = (records: number, counter: 'storeSeconds' | 'commands' | 'bytes') => (run: BacklogRun) =>
-  run[counter] && (run[counter] / run.records) * records;
+const processorSecondsPerMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
+/** A counter of the store in proportion to a number of records. */
+const storeCounterPer =
+  (records: number, counter: 'storeSeconds' | 'commands' | 'bytes') => (run: BacklogRun) =>
+    run[counter] && (run[counter] / run.records) * records;
 
-function renderParts({ published, backlog, leftOut }: Measured): string[] {
-  const measured = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
-  const rows = measured.map((name) => {
+function renderSections({ published, backlog, leftOut }: Measured): string[] {
+  const measuredNames = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
+  const rows = measuredNames.map((name) => {
     const runs = backlog[name];
-    const against = (other: Contender, figure: (run: BacklogRun) => number) =>
-      formatted(ratios(runs, backlog[other], figure), 2);
+    const formatRatio = (base: Contender, figureOf: (run: BacklogRun) => number) =>
+      formatMedian(ratios(runs, backlog[base], figureOf), 2);
     return [
       `\`${name}\`: ${titles[name]}`,
-      formatted(runs.map(({ documents }) => documents)),
-      formatted(runs.map(recordsPerSecond)),
-      against('bulk-write', recordsPerSecond),
-      against('connector', recordsPerSecond),
-      formatted(runs.map(perMillion)),
-      against('bulk-write', perMillion),
-      formatted(runs.map(per(1e6, 'storeSeconds'))),
-      formatted(runs.map(per(1_000, 'commands')), 1),
-      formatted(runs.map(per(1_000 / 1_024, 'bytes'))),
-      formatted(runs.map(({ peakMegabytes }) => peakMegabytes)),
+      formatMedian(runs.map(({ documents }) => documents)),
+      formatMedian(runs.map(recordsPerSecond)),
+      formatRatio('bulk-write', recordsPerSecond),
+      formatRatio('connector', recordsPerSecond),
+      formatMedian(runs.map(processorSecondsPerMillion)),
+      formatRatio('bulk-write', processorSecondsPerMillion),
+      formatMedian(runs.map(storeCounterPer(1e6, 'storeSeconds'))),
+      formatMedian(runs.map(storeCounterPer(1_000, 'commands')), 1),
+      formatMedian(runs.map(storeCounterPer(1_000 / 1_024, 'bytes'))),
+      formatMedian(runs.map(({ peakMegabytes }) => peakMegabytes)),
     ];
   });
-  const titlesOfRates = ['records/s', '÷ bulk-write', '÷ connector'];
-  const titlesOfCosts = ['processor s per million', '÷ bulk-write', 'of the store'];
-  const titlesOfTraffic = ['commands per 1,000', 'KB per 1,000', 'peak MB'];
+  const rateHeadings = ['records/s', '÷ bulk-write', '÷ connector'];
+  const costHeadings = ['processor s per million', '÷ bulk-write', 'of the store'];
+  const trafficHeadings = ['commands per 1,000', 'KB per 1,000', 'peak MB'];
   return [
-    `${grouped(published.records)} records.`,
-    table(['contender', 'documents', ...titlesOfRates, ...titlesOfCosts, ...titlesOfTraffic], rows),
+    `${formatNumber(published.records)} records.`,
+    table(['contender', 'documents', ...rateHeadings, ...costHeadings, ...trafficHeadings], rows),
     ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
   ];
 }

@@ -7,22 +7,23 @@ import { apiSettings } from '../../support/api-process.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { reached } from '../../support/progress.ts';
 import { type BenchEnvironment, progress, withScratch } from '../environment.ts';
-import { formatted, grouped, percentile, ratios } from '../figures.ts';
+import { formatMedian, formatNumber, percentile, ratios } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
 import { type ReportOptions, runBenchmark, table } from '../report.ts';
 
-/** Tickets; each has some ten messages. */
+/** The number of tickets. Each has about ten messages. */
 const fullSize = 14_000;
 const quickSize = 200;
 const token = 'svc_live_bench0123456789';
-/** The interval at which a reader asks for a page of tickets, in milliseconds. */
+/** The interval at which a reader requests a page of tickets. */
 const readEveryMs = 20;
 
 /** The work of one run, and the latencies of a reader during that work. */
 type Run = { documents: number; seconds: number; peakMegabytes: number | null; latenciesMs: number[] };
 
+/** Each kind of work by its name. With `idle`, the reader measures the API without other work. */
 const titles = {
-  rest: 'nothing',
+  idle: 'nothing',
   right: '`verify ticket --repair`, no document wrong',
   wrong: '`verify ticket --repair`, every document wrong',
   paced: '`verify ticket --repair --pace 500`, every document wrong',
@@ -36,7 +37,7 @@ export const benchRepairing = (options: ReportOptions): Promise<void> =>
   runBenchmark('repairing', options, async (environment) => {
     const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
     const runs: Record<Name, Run[]> = {
-      rest: [],
+      idle: [],
       right: [],
       wrong: [],
       paced: [],
@@ -52,24 +53,24 @@ export const benchRepairing = (options: ReportOptions): Promise<void> =>
       const own = runs[name];
       return [
         titles[name],
-        name === 'rest' ? '–' : formatted(own.map(({ documents }) => documents)),
-        formatted(
+        name === 'idle' ? '–' : formatMedian(own.map(({ documents }) => documents)),
+        formatMedian(
           own.map(({ seconds }) => seconds),
           1,
         ),
-        name === 'rest'
+        name === 'idle'
           ? '–'
-          : formatted(
+          : formatMedian(
               ratios(own, runs.rebuild, ({ seconds }) => seconds),
               3,
             ),
-        formatted(own.map((run) => run.peakMegabytes)),
-        formatted(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
-        formatted(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
+        formatMedian(own.map((run) => run.peakMegabytes)),
+        formatMedian(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+        formatMedian(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
       ];
     });
     const headings = ['work', 'documents', 'seconds', '÷ rebuild', 'peak MB', 'p50 ms', 'p99 ms'];
-    return [`${grouped(published.records)} records.`, table(headings, rows)];
+    return [`${formatNumber(published.records)} records.`, table(headings, rows)];
   });
 
 async function runRound(
@@ -93,22 +94,23 @@ async function runRound(
     reached(mongo.db(name), ends, service.failures, generation, { limitMs: Infinity });
   const cli = (args: string[]) => startScript('services/cli/main.ts', settings, args);
   await using services = new AsyncDisposableStack();
-  const started = (service: Service) => {
+  const stopAtEnd = (service: Service) => {
     services.defer(async () => {
       await service.stop();
     });
     return service;
   };
-  const projector = started(startService('projector', { ...settings, GENERATION: '1' }));
+  const projector = stopAtEnd(startService('projector', { ...settings, GENERATION: '1' }));
   await applied(projector, 1);
   const { orgId } = (await tickets.findOne({ state: { $exists: true } })) ?? {};
   await build.store(databaseOf(1), 'apiKey', [
     build.apiKey(token, { id: 'key_bench' }, { orgId: orgId ?? '' }),
   ]);
-  const api = started(
+  const api = stopAtEnd(
     startService('api', { ...apiSettings(settings), RATE_LIMIT_REQUESTS: '0', LOG_LEVEL: 'info' }),
   );
-  const measured = async (documents: number, work: () => Promise<Service | null>) => {
+  /** Measures `work` until the command that it starts has ended. */
+  const measureWork = async (documents: number, work: () => Promise<Service | null>) => {
     const reader = await startReader(api);
     const startMs = performance.now();
     let peak: number | null = null;
@@ -124,21 +126,21 @@ async function runRound(
   };
   const repair = async (kind: 'ticket' | 'message', ...args: string[]) => {
     const documents = await collectionOf(databaseOf(1), kind).countDocuments();
-    return measured(documents, () => Promise.resolve(cli(['verify', kind, '--repair', ...args])));
+    return measureWork(documents, () => Promise.resolve(cli(['verify', kind, '--repair', ...args])));
   };
-  const makeWrong = () => tickets.updateMany({}, { $unset: { 'joined.requester': '' } });
-  runs.rest.push(await measured(0, () => sleep(5_000, null)));
+  const makeTicketsWrong = () => tickets.updateMany({}, { $unset: { 'joined.requester': '' } });
+  runs.idle.push(await measureWork(0, () => sleep(5_000, null)));
   runs.right.push(await repair('ticket'));
-  await makeWrong();
+  await makeTicketsWrong();
   runs.wrong.push(await repair('ticket'));
-  await makeWrong();
+  await makeTicketsWrong();
   runs.paced.push(await repair('ticket', '--pace', '500'));
   runs.messages.push(await repair('message'));
   const records = [...ends.values()].reduce((sum, end) => sum + end, 0);
-  const rebuild = await measured(records, async () => {
+  const rebuild = await measureWork(records, async () => {
     const starting = cli(['rebuild', 'start']);
     if ((await starting.exited) !== 0) throw new Error(starting.stdout());
-    started(startService('projector', { ...settings, GENERATION: '2' }));
+    stopAtEnd(startService('projector', { ...settings, GENERATION: '2' }));
     return cli(['rebuild', 'await', '2', '--timeout', '7200']);
   });
   runs.rebuild.push({ ...rebuild, peakMegabytes: null });
@@ -156,7 +158,7 @@ function peakOf(service: Service): number {
   }
 }
 
-/** Reads a page of tickets every 20 ms, and measures each answer. */
+/** Starts to read a page of tickets every 20 ms, and measures the latency of each response. */
 async function startReader(api: Service) {
   const { port } = await api.logged('listening');
   const url = `http://127.0.0.1:${String(port)}/v1/tickets`;
@@ -171,8 +173,8 @@ async function startReader(api: Service) {
     latenciesMs.push(performance.now() - startMs);
   };
   const timer = setInterval(() => {
-    const one = read().finally(() => reading.delete(one));
-    reading.add(one);
+    const request = read().finally(() => reading.delete(request));
+    reading.add(request);
   }, readEveryMs);
   return {
     stop: async () => {

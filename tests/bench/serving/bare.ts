@@ -12,7 +12,7 @@ import { listen } from '../../../shared/runtime/listen.ts';
 import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 
 /*
- * The minimal server: Node's HTTP server and the driver. It sends the API's answers, from the same index ranges and by
+ * The minimal server: Node's HTTP server and the driver. It sends the API's responses from the same index ranges and by
  * the same presenters, but checks no keys or parameters, and writes no log.
  */
 
@@ -34,10 +34,10 @@ const onePage = { limit: pageSize + 1, batchSize: pageSize + 2 };
 
 async function readTickets() {
   const options = { sort: { byUpdated: -1 }, hint: 'updated', projection, ...onePage } as const;
-  const found = await tickets.find({ orgId }, options).toArray();
+  const documents = await tickets.find({ orgId }, options).toArray();
   const now = new Date();
   const present = (ticket: TicketDocument) => presentTicketItem(ticket, now);
-  return page(found, '/v1/tickets', present, ({ byUpdated }) => byUpdated);
+  return presentPage(documents, '/v1/tickets', present, ({ byUpdated }) => byUpdated);
 }
 
 async function readTicket(id: string) {
@@ -45,33 +45,39 @@ async function readTicket(id: string) {
   return ticket && presentTicket(ticket, new Date());
 }
 
-const thread = { sort: { byCreated: 1 }, hint: 'thread' } as const;
+const threadOrder = { sort: { byCreated: 1 }, hint: 'thread' } as const;
 
 async function readConversation(id: string) {
-  const [found, some] = await Promise.all([
+  const options = { ...threadOrder, projection: { state: 1 } };
+  const [conversation, thread] = await Promise.all([
     conversations.findOne({ _id: id, orgId }, { projection }),
-    messages.find({ 'state.conversationId': id, orgId }, { ...thread, projection: { state: 1 } }).toArray(),
+    messages.find({ 'state.conversationId': id, orgId }, options).toArray(),
   ]);
-  if (!found?.state || found.state.status === 'archived' || !found.joined?.channel) return null;
-  const presented = some.map(({ state }) => presentEmbeddedMessage(state));
-  return {
-    ...presentConversationHead(found as Presentable, found.state.status, presented[0]),
-    messages: presented,
-  };
+  if (!conversation?.state || conversation.state.status === 'archived') return null;
+  if (!conversation.joined?.channel) return null;
+  const presented = thread.map(({ state }) => presentEmbeddedMessage(state));
+  const head = presentConversationHead(conversation as Presentable, conversation.state.status, presented[0]);
+  return { ...head, messages: presented };
 }
 
 async function readMessages(id: string) {
-  const [found, some] = await Promise.all([
+  const options = { ...threadOrder, projection, ...onePage };
+  const [conversation, documents] = await Promise.all([
     conversations.findOne({ _id: id, orgId }, { projection }),
-    messages.find({ 'state.conversationId': id, orgId }, { ...thread, projection, ...onePage }).toArray(),
+    messages.find({ 'state.conversationId': id, orgId }, options).toArray(),
   ]);
   const url = `/v1/conversations/${id}/messages`;
-  return found && page(some, url, presentMessageItem, ({ byCreated }) => byCreated);
+  return conversation && presentPage(documents, url, presentMessageItem, ({ byCreated }) => byCreated);
 }
 
-function page<T>(found: T[], url: string, present: (item: T) => unknown, sortKey: (item: T) => unknown) {
-  const items = found.slice(0, pageSize);
-  const hasMore = found.length > pageSize;
+function presentPage<T>(
+  documents: T[],
+  url: string,
+  present: (item: T) => unknown,
+  sortKey: (item: T) => unknown,
+) {
+  const items = documents.slice(0, pageSize);
+  const hasMore = documents.length > pageSize;
   const last = items.at(-1);
   const cursor = (item: T) => Buffer.from(JSON.stringify([1, sortKey(item)])).toString('base64url');
   return {
@@ -83,14 +89,14 @@ function page<T>(found: T[], url: string, present: (item: T) => unknown, sortKey
   };
 }
 
-const answer = (path: string): Promise<unknown> => {
-  const [, , list, id = '', messages] = path.split('/');
-  if (list === 'tickets') return id ? readTicket(id) : readTickets();
-  return messages ? readMessages(id) : readConversation(id);
+const readPath = (path: string): Promise<unknown> => {
+  const [, , resource, id = '', subresource] = path.split('/');
+  if (resource === 'tickets') return id ? readTicket(id) : readTickets();
+  return subresource ? readMessages(id) : readConversation(id);
 };
 
 const server = createServer((request, response) => {
-  void answer(request.url ?? '').then((body) => {
+  void readPath(request.url ?? '').then((body) => {
     const text = JSON.stringify(body);
     response.writeHead(body === null ? 404 : 200, {
       'Content-Type': 'application/json; charset=utf-8',
@@ -100,6 +106,6 @@ const server = createServer((request, response) => {
   });
 });
 const { port } = await listen(server, '127.0.0.1', 0);
-// As the API logs it, so that the benchmark can send requests.
+// The benchmark reads the port from this line, which the API logs in the same form.
 process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
 process.once('SIGTERM', () => process.exit(0));

@@ -5,7 +5,7 @@ const range = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));
 
 const ticketId = (index: number) => `ti_${String(index).padStart(8, '0')}`;
-/** Conversations of five messages, and others with more than a page of messages; requests read them in turn. */
+/** Conversations of five messages, and conversations with two pages of messages. Requests read them in turn. */
 const threads = {
   short: { ids: range(500, (index) => `conv_${index}`), size: 5 },
   paged: { ids: range(200, (index) => `conv_page${index}`), size: 40 },
@@ -21,7 +21,7 @@ export async function seedStore(tickets: number): Promise<TestStore> {
   });
   await build.store(store.database, 'ticket', list);
   const content = 'The printer in the hall has been on fire since this morning. '.repeat(6);
-  for (const { ids, size } of Object.values(threads))
+  for (const { ids, size } of Object.values(threads)) {
     for (const conversationId of ids) {
       const messages = range(size, (index) => {
         const createdAt = new Date(Date.parse(build.at) + index).toISOString();
@@ -31,10 +31,11 @@ export async function seedStore(tickets: number): Promise<TestStore> {
       await build.store(store.database, 'conversation', [build.conversation({ id: conversationId })]);
       await build.store(store.database, 'message', messages);
     }
+  }
   return store;
 }
 
-/** The paths of each measured endpoint: requests at the same time read different ids. */
+/** The paths of each measured endpoint. An endpoint has many paths, so concurrent requests read different ids. */
 export const endpointPaths = (tickets: number) => ({
   'a list of 20 tickets': ['/v1/tickets'],
   'a ticket': range(500, (index) => `/v1/tickets/${ticketId(Math.floor((index * tickets) / 500))}`),

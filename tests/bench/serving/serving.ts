@@ -4,7 +4,7 @@ import { startScript, startService } from '../../../infra/service.ts';
 import { tokens } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { progress } from '../environment.ts';
-import { formatted, percentile, ratios, rotated } from '../figures.ts';
+import { formatMedian, percentile, ratios, rotated } from '../figures.ts';
 import { load } from '../load.ts';
 import { type ReportOptions, runBenchmark, table } from '../report.ts';
 import { endpointPaths, seedStore } from './dataset.ts';
@@ -25,7 +25,7 @@ const contenders = {
         API_HOST: '127.0.0.1',
         API_PORT: '0',
         RATE_LIMIT_REQUESTS: '0',
-        // One organization sends every request, and may use only a share of the requests in progress.
+        // One organization sends every request, and may use only a share of this number at the same time.
         API_REQUESTS_MAX: '4000',
       }),
     ready: 'ready',
@@ -46,17 +46,17 @@ type Slice = {
   kilobytes: number | null;
   p99Ms: number;
 };
-/** `peaks` has the peak resident memory of each process. */
+/** `peaks` contains the peak resident memory of each process. */
 type Measured = { slices: Slice[]; peaks: { contender: Contender; megabytes: number }[] };
 
-/** Before the measurement each endpoint is under load for `compileMs`: a deployed server runs compiled code. */
+/** Each endpoint is under load for `compileMs` before the measurement, because a deployed server runs compiled code. */
 const fullSize = { tickets: 10_000, compileMs: 3_000, warmMs: 700, ms: 2_000 };
 const quickSize = { tickets: 1_000, compileMs: 200, warmMs: 100, ms: 300 };
 
 const connections = 32;
 /** The connections that one process must serve with little memory. */
 const manyConnections = 256;
-/** Pause between two processes, so that the store's remaining work for one does not slow the next. */
+/** The pause between two processes. Without a pause, the store's remaining work for one would slow the next. */
 const pauseMs = 300;
 
 export const benchServing = (options: ReportOptions): Promise<void> =>
@@ -66,30 +66,34 @@ export const benchServing = (options: ReportOptions): Promise<void> =>
     progress(`storing ${size.tickets} tickets`);
     const { name, close } = await seedStore(size.tickets);
     const measured: Measured = { slices: [], peaks: [] };
+    const runContender = async (contender: Contender) => {
+      const { start, ready } = contenders[contender];
+      const server = start({ MONGODB_URL: mongodbUrl, DATABASE_NAME: name, NODE_ENV: 'production' });
+      try {
+        const port = Number((await server.logged('listening')).port);
+        await server.logged(ready);
+        // To parse each line would cost this process more than the request behind it.
+        server.dropOutput();
+        await measureContender(contender, { port, pid: server.pid }, { ...size, mongo }, measured);
+      } finally {
+        await server.stop();
+        await sleep(pauseMs);
+      }
+    };
     try {
-      for (let round = 0; round < options.rounds; round += 1)
+      for (let round = 0; round < options.rounds; round += 1) {
         for (const contender of rotated(names, round)) {
           progress(`round ${round + 1} of ${options.rounds}: ${contender}`);
-          const { start, ready } = contenders[contender];
-          const server = start({ MONGODB_URL: mongodbUrl, DATABASE_NAME: name, NODE_ENV: 'production' });
-          try {
-            const port = Number((await server.logged('listening')).port);
-            await server.logged(ready);
-            // Parsing each line would cost this process more than the request behind it.
-            server.dropOutput();
-            await measureContender(contender, { port, pid: server.pid }, { ...size, mongo }, measured);
-          } finally {
-            await server.stop();
-            await sleep(pauseMs);
-          }
+          await runContender(contender);
         }
+      }
     } finally {
       await close();
     }
-    return renderParts(measured);
+    return renderSections(measured);
   });
 
-/** The headers of a request that passed a proxy which terminates TLS. */
+/** The headers of a request that has passed a proxy that terminates TLS. */
 const headers = { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https' };
 
 async function measureContender(
@@ -105,15 +109,15 @@ async function measureContender(
     const options = { warmMs, ms, connections, mongo };
     const usage = await load({ port, headers, paths }, { pid }, options);
     const requests = usage.latenciesMs.length;
-    const each = (total: number | null) => total && total / requests;
+    const perRequest = (total: number | null) => total && total / requests;
     slices.push({
       contender,
       endpoint,
       requestsPerSecond: requests / usage.seconds,
       processorMs: (usage.processorSeconds / requests) * 1_000,
-      storeMs: each(usage.storeSeconds && usage.storeSeconds * 1_000),
-      commands: each(usage.commands),
-      kilobytes: each(usage.bytes && usage.bytes / 1_024),
+      storeMs: perRequest(usage.storeSeconds && usage.storeSeconds * 1_000),
+      commands: perRequest(usage.commands),
+      kilobytes: perRequest(usage.bytes && usage.bytes / 1_024),
       p99Ms: percentile(usage.latenciesMs, 0.99) ?? NaN,
     });
   }
@@ -124,21 +128,21 @@ async function measureContender(
 
 const requestsPerSecond = (slice: Slice) => slice.requestsPerSecond;
 
-function renderParts({ slices, peaks }: Measured): string[] {
+function renderSections({ slices, peaks }: Measured): string[] {
   const endpoints = [...Map.groupBy(slices, ({ endpoint }) => endpoint)];
-  const rows = endpoints.flatMap(([endpoint, some]) => {
-    const of = (name: Contender) => some.filter(({ contender }) => contender === name);
+  const rows = endpoints.flatMap(([endpoint, endpointSlices]) => {
+    const runsOf = (name: Contender) => endpointSlices.filter(({ contender }) => contender === name);
     return names.map((name) => {
-      const runs = of(name);
+      const runs = runsOf(name);
       const figures = (key: Exclude<keyof Slice, 'contender' | 'endpoint'>, digits: number) =>
-        formatted(
+        formatMedian(
           runs.map((slice) => slice[key]),
           digits,
         );
       return [
         `${endpoint}: \`${name}\``,
         figures('requestsPerSecond', 0),
-        formatted(ratios(runs, of('bare'), requestsPerSecond), 2),
+        formatMedian(ratios(runs, runsOf('bare'), requestsPerSecond), 2),
         figures('processorMs', 2),
         figures('storeMs', 2),
         figures('commands', 2),
@@ -147,9 +151,9 @@ function renderParts({ slices, peaks }: Measured): string[] {
       ];
     });
   });
-  const peakRows = [...Map.groupBy(peaks, ({ contender }) => contender)].map(([contender, some]) => [
+  const peakRows = [...Map.groupBy(peaks, ({ contender }) => contender)].map(([contender, ownPeaks]) => [
     `\`${contender}\``,
-    formatted(some.map(({ megabytes }) => megabytes)),
+    formatMedian(ownPeaks.map(({ megabytes }) => megabytes)),
   ]);
   return [
     `${connections} connections.`,
