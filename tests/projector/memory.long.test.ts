@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, createZstdCompress, gzip, gzipSync } from 'node:zlib';
 import kafkajs, { type CompressionTypes } from 'kafkajs';
 import lz4 from 'lz4-napi';
 import snappy from 'snappy';
 import { jsonBytesMax } from '../../services/projector/events/bytes.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { header as snappyHeader } from '../../shared/kafka/snappy.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
@@ -144,3 +147,40 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
     await cut();
   });
 });
+
+describe('a projector of 330 partitions', () => {
+  const partitions = 30;
+  const at = useProjector({ projectors: 0, each: true, partitions });
+
+  /** Publishes a batch of two records to a partition: 1.2 MB, and 0.9 MB once compressed. */
+  const publishBatch = (kind: Kind, partition: number) =>
+    at.environment.producer.send({
+      topic: at.topic(kind),
+      compression: kafkajs.CompressionTypes.GZIP,
+      messages: [0, 1].map((index) => ({
+        ...encode(created(kind, `${kind}_${partition}_${index}`, { unknown: noise(600_000) }), 'structured'),
+        partition,
+      })),
+    });
+
+  test('takes less than 320 MB if each has a batch of 0.9 MB and MongoDB answers 1.5 s late', async () => {
+    const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);
+    const MONGODB_URL = proxiedUrl(await listen());
+    const projector = at.startProcess({ MONGODB_URL });
+    await at.publish(created('tag', 'tag_1'));
+    await at.applied();
+    trouble.delayMs = 1_500;
+    for (let partition = 0; partition < partitions; partition += 1)
+      for (const kind of kinds) await publishBatch(kind, partition);
+    // Meanwhile it fetches as much as it may.
+    await sleep(30_000);
+    trouble.delayMs = 0;
+    await at.applied();
+    expect(peakMegabytes(projector.child)).toBeLessThan(320);
+    await projector.stop();
+    await cut();
+  });
+});
+
+/** A text of this length that hardly compresses. */
+const noise = (length: number): string => randomBytes((length / 4) * 3).toString('base64');

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import type { CreatePartition } from '../../services/projector/partition/assigned-partitions.ts';
+import { createBudget } from '../../services/projector/partition/budget.ts';
 import { Partition, type PartitionDeps } from '../../services/projector/partition/partition.ts';
-import { createBudget, createRecordQueue } from '../../services/projector/partition/record-queue.ts';
+import { createRecordQueue } from '../../services/projector/partition/record-queue.ts';
 import type { RawBatch } from '../../shared/kafka/record-batch.ts';
 
 /** A start at an offset, which is the end of the log, too. */

@@ -3,9 +3,9 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { collectGarbage } from '../../../shared/runtime/heap.ts';
 import type { Applied } from '../hand-over.ts';
 import type { CreatePartition, SharedByPartitions } from '../partition/assigned-partitions.ts';
+import { createBudget } from '../partition/budget.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
-import { createBudget } from '../partition/record-queue.ts';
 import { createFetchControl, placesIn } from './fetch-control.ts';
 
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
@@ -16,7 +16,8 @@ export type AssignmentDeps = {
   /**
    * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches
    * may take another half. Each partition has an equal share, so that no partition waits for another. A single batch
-   * may exceed its share, and so may a decompressed one.
+   * may exceed its share, and so may a decompressed one. If all batches exceed the memory, so that partitions wait for
+   * others, each topic may still take its part of as much again.
    */
   queuedBytesMax: number;
   positions: Positions;
@@ -36,7 +37,7 @@ export type Assignment = {
    * again, and stops the other former ones.
    */
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => Partition[];
-  /** Resumes a partition below its share of the memory and its load end, and pauses any other. */
+  /** Pauses or resumes a partition whose queue has changed, and those that wait for memory. */
   updateFetching: (partition: Partition) => void;
   /**
    * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
@@ -52,12 +53,12 @@ export function createAssignment(
   deps: AssignmentDeps,
   consumer: Pick<Consumer, 'pause' | 'resume'>,
 ): Assignment {
-  const { positions } = deps;
+  const { positions, queuedBytesMax } = deps;
   const assigned = new Map<string, Partition>();
   // One half holds queued batches, the other the next fetch. Decompressed batches have a budget of the same size.
-  const halfBytes = deps.queuedBytesMax / 2;
+  const halfBytes = queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
-  const fetches = createFetchControl({ assigned, positions, shareBytes }, consumer);
+  const fetches = createFetchControl({ assigned, positions, shareBytes, queuedBytesMax }, consumer);
   let lastMemberId = '';
   const observe = (partition: Partition) => {
     positions.observe(partitionKey(partition), { position: partition.position ?? 0 });

@@ -12,10 +12,12 @@ type FetchControlDeps = {
   positions: Pick<Positions, 'loadEnd' | 'onLoadChange'>;
   /** The share of the memory that each partition may take with its queued batches. */
   shareBytes: () => number;
+  /** The most bytes of all queues together, beyond which each topic may take only its part. */
+  queuedBytesMax: number;
 };
 
 export type FetchControl = {
-  /** Resumes a partition below its share of the memory and its load end, and pauses any other. */
+  /** Pauses or resumes a partition whose queue has changed, and those that wait for memory. */
   update: (partition: Partition) => void;
   /**
    * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
@@ -28,24 +30,35 @@ export type FetchControl = {
   stop: () => void;
 };
 
-/** Decides which of the assigned partitions kafkajs fetches. */
+/**
+ * Decides which of the assigned partitions kafkajs fetches: those below their share of the memory, up to their load
+ * end. A batch may exceed the share. If all queues exceed the memory, each topic is fetched only below its part of it:
+ * the records of a topic wait for other topics, never for its own (docs/internals/surroundings.md, 6).
+ */
 export function createFetchControl(
-  { assigned, positions, shareBytes }: FetchControlDeps,
+  { assigned, positions, shareBytes, queuedBytesMax }: FetchControlDeps,
   consumer: Pick<Consumer, 'pause' | 'resume'>,
 ): FetchControl {
   const paused = new Set<string>();
   const backingOff = new Set<Partition>();
   let isStopping = false;
-  const update = (partition: Partition): void => {
-    const key = partitionKey(partition);
-    const { nextOffset } = partition.fetchState;
-    if (assigned.get(key) !== partition || nextOffset === null) return;
-    const hasCapacity = !backingOff.has(partition) && partition.queuedBytes() <= shareBytes();
-    const isDue = !isStopping && hasCapacity && nextOffset < positions.loadEnd(key);
-    if (isDue) resume(partition);
+  let full: ReadonlySet<string> = new Set();
+  const updateOne = (partition: Partition): void => {
+    const { topic, fetchState } = partition;
+    if (fetchState.nextOffset === null) return;
+    const hasMemory = !full.has(topic) && partition.queuedBytes() <= shareBytes();
+    const mayFetch = !isStopping && hasMemory && !backingOff.has(partition);
+    if (mayFetch && fetchState.nextOffset < positions.loadEnd(partitionKey(partition))) resume(partition);
     else pause(partition);
   };
-  const updateAll = () => [...assigned.values()].forEach(update);
+  const updateAll = () => [...assigned.values()].forEach(updateOne);
+  const update = (partition: Partition): void => {
+    if (assigned.get(partitionKey(partition)) !== partition) return;
+    const before = full;
+    full = fullTopics([...assigned.values()], queuedBytesMax);
+    if (before.size > 0 || full.size > 0) updateAll();
+    else updateOne(partition);
+  };
   const pause = (place: TopicPartition): void => {
     const key = partitionKey(place);
     if (paused.has(key)) return;
@@ -78,6 +91,18 @@ export function createFetchControl(
     },
   };
 }
+
+/** If the queues take more than the memory, the topics whose queues take more than their part of it. */
+function fullTopics(partitions: Partition[], bytesMax: number): Set<string> {
+  const full = new Set<string>();
+  if (queuedBytes(partitions) <= bytesMax) return full;
+  for (const [topic, some] of Map.groupBy(partitions, (partition) => partition.topic))
+    if (queuedBytes(some) > (bytesMax * some.length) / partitions.length) full.add(topic);
+  return full;
+}
+
+const queuedBytes = (partitions: Partition[]): number =>
+  partitions.reduce((sum, partition) => sum + partition.queuedBytes(), 0);
 
 const onlyThis = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
   { topic, partitions: [partition] },

@@ -10,8 +10,9 @@ import {
   startAt,
   startPartition,
 } from '../../../tests/support/start-partition.ts';
+import { createBudget } from './budget.ts';
 import type { PartitionDeps } from './partition.ts';
-import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
+import { createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 /** A queue, and how often its partition has released the memory of its batch. */
 function countingQueue() {

@@ -98,7 +98,7 @@ export class Partition {
     return this.#position !== null && this.#position >= this.fetchState.end;
   }
 
-  /** The size of the queued batches, compressed. */
+  /** The size of its batches in memory, compressed. */
   queuedBytes(): number {
     return this.#deps.queue.bytes();
   }

@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { rawHeaders } from '../../../tests/support/example-records.ts';
 import { type ExampleBatch, rawBatch } from '../../../tests/support/example-responses.ts';
 import { decodeHeaders } from '../events/headers.ts';
-import { chunkRecordsMax, createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
+import { createBudget } from './budget.ts';
+import { chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const gzip = { codec: 1, by: (records: Buffer) => gzipSync(records) };
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
@@ -153,6 +154,20 @@ function withByte(bytes: Buffer, at: number, value: number): Buffer {
   changed[at] = value;
   return changed;
 }
+
+it('a batch above its share counts as queued until the records that were taken last are released', async () => {
+  const [large, small] = [batch(0, 3), batch(3, 4)];
+  const queue = given(300);
+  queue.push([large, small], 4);
+  const both = queue.bytes();
+  queue.release(await queue.take(0));
+  expect(queue.bytes()).toBe(both);
+  const last = await queue.take(2);
+  expect(last.records.map(({ position }) => position.offset)).toEqual([2, 3]);
+  expect(queue.bytes()).toBe(large.bytes.length);
+  queue.release(last);
+  expect({ bytes: queue.bytes(), isEmpty: queue.isEmpty() }).toEqual({ bytes: 0, isEmpty: true });
+});
 
 describe('the memory of decompressed batches', () => {
   const codes = ['ZSTD_error_memory_allocation', 'Z_MEM_ERROR', 'ERR_ZLIB_INITIALIZATION_FAILED'];

@@ -1,5 +1,3 @@
-import assert from 'node:assert';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -11,6 +9,7 @@ import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { noHeaders } from '../events/headers.ts';
+import type { Budget } from './budget.ts';
 import { type OpenBatch, openBatch, type Place } from './open-batch.ts';
 
 /**
@@ -45,7 +44,7 @@ export type RecordQueue = {
    */
   push: (batches: RawBatch[], nextOffset: number, leaderEpoch?: number) => void;
   isEmpty: () => boolean;
-  /** The size of the queued batches, compressed. */
+  /** The size of the queued batches, compressed, and of a batch above its share whose last records are used. */
   bytes: () => number;
   /**
    * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place
@@ -55,7 +54,7 @@ export type RecordQueue = {
   take: (position: number) => Promise<Taken>;
   /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
   releaseBatch: (taken?: Taken) => void;
-  /** Frees the memory of taken records that exceed their share: they are applied, or given up. */
+  /** Frees the memory of taken records, and of a batch, that exceed their share: they are applied, or given up. */
   release: (taken: Taken) => void;
   /** Empties the queue for good. */
   close: () => void;
@@ -95,14 +94,14 @@ export type RecordQueueDeps = {
  * decoded gives one record that stands for it. `close` ends every state.
  */
 export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
-  const queue: Queued[] = [];
+  const batches = createBatchList(deps.chunkBytesMax);
   let isClosed = false;
   const head = createHead(deps, () => isClosed);
   /** Removes the first batch. It stays decompressed while large records of it are used. */
   const shift = (taken: Taken): void => {
     if (taken.isLarge) taken.isReadToEnd = true;
     else head.release();
-    taken.nextOffset = queue.shift()?.nextOffset ?? taken.nextOffset;
+    taken.nextOffset = batches.shift()?.nextOffset ?? taken.nextOffset;
   };
   /** Takes records of the first batch. Returns whether more may be taken after them. */
   const takeRecords = async (taken: Filling, first: Queued, batch: RawBatch, position: number) => {
@@ -121,14 +120,14 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     shift(taken);
   };
   return {
-    push: (batches, nextOffset, leaderEpoch = -1) => {
-      if (!isClosed) queue.push(...queuedOf(batches, nextOffset, leaderEpoch));
+    push: (fetched, nextOffset, leaderEpoch = -1) => {
+      if (!isClosed) batches.push(queuedOf(fetched, nextOffset, leaderEpoch));
     },
-    isEmpty: () => queue.length === 0,
-    bytes: () => queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
+    isEmpty: () => batches.first() === undefined,
+    bytes: batches.bytes,
     take: async (position) => {
       const taken = emptyAt(position);
-      for (let first = queue[0]; first && !isClosed; first = queue[0]) {
+      for (let first = batches.first(); first && !isClosed; first = batches.first()) {
         const { batch, error } = first;
         const hasRecords = taken.records.length > 0;
         if (batch === null) {
@@ -147,14 +146,49 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     },
     release: (taken) => {
       if (taken.isLarge && taken.isReadToEnd) head.release();
+      batches.release();
     },
     close: () => {
       isClosed = true;
-      queue.length = 0;
+      batches.clear();
       head.release();
     },
   };
 }
+
+/** The queued batches, and their bytes. A removed batch above its share counts until `release`: its records keep it. */
+function createBatchList(shareBytes: () => number) {
+  const queue: Queued[] = [];
+  let queuedBytes = 0;
+  let keptBytes = 0;
+  return {
+    first: () => queue[0],
+    bytes: () => queuedBytes + keptBytes,
+    push: (some: Queued[]) => {
+      for (const one of some) {
+        queue.push(one);
+        queuedBytes += bytesOf(one);
+      }
+    },
+    shift: (): Queued | undefined => {
+      const first = queue.shift();
+      if (!first) return undefined;
+      queuedBytes -= bytesOf(first);
+      const batchBytes = first.batch?.bytes.length ?? 0;
+      if (batchBytes > shareBytes()) keptBytes += batchBytes;
+      return first;
+    },
+    release: () => {
+      keptBytes = 0;
+    },
+    clear: () => {
+      queue.length = 0;
+      queuedBytes = 0;
+    },
+  };
+}
+
+const bytesOf = ({ batch }: Queued): number => batchOverheadBytes + (batch?.bytes.length ?? 0);
 
 const emptyAt = (position: number): Filling => ({
   records: [],
@@ -251,56 +285,3 @@ function undecodable(partition: number, from: number, batch: RawBatch, error: un
 
 const timestampMs = (bytes: Buffer): number =>
   bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;
-
-/** Loads a value within a budget. The caller releases each value once, when it is no longer used. */
-export type Budget = <T extends { bytes: number }>(
-  load: () => Promise<T>,
-) => Promise<{ value: T; release: () => void }>;
-
-const ignore = () => undefined;
-
-/** A released value of at least this part of the budget counts as garbage. V8 collects smaller ones in time. */
-const garbagePartMin = 1 / 4;
-
-/**
- * Loads values of unknown size one after another, in the order of the calls. A value that does not fit waits until
- * callers have released enough others, so the memory holds at most the budget and one more value. V8 frees released
- * values late: if they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
- */
-export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
-  let usedBytes = 0;
-  let garbageBytes = 0;
-  let released = () => {};
-  let previous: Promise<unknown> = Promise.resolve();
-  const oneIsReleased = () => new Promise<void>((resolve) => (released = resolve));
-  const loadAndWait = async <T extends { bytes: number }>(load: () => Promise<T>) => {
-    while (usedBytes > bytesMax) await oneIsReleased();
-    if (garbageBytes > bytesMax) {
-      // The worker that has released a value still refers to it in this iteration of the event loop.
-      await nextIteration();
-      collectGarbage();
-      garbageBytes = 0;
-    }
-    const value = await load().catch((error: unknown) => {
-      garbageBytes = Infinity;
-      throw error;
-    });
-    while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await oneIsReleased();
-    usedBytes += value.bytes;
-    let isReleased = false;
-    const release = () => {
-      assert(!isReleased, 'the memory of a value is released once');
-      isReleased = true;
-      usedBytes -= value.bytes;
-      if (value.bytes >= bytesMax * garbagePartMin) garbageBytes += value.bytes;
-      released();
-    };
-    return { value, release };
-  };
-  return (load) => {
-    const loaded = previous.then(() => loadAndWait(load));
-    // Without the value, which this promise would keep in memory.
-    previous = loaded.then(ignore, ignore);
-    return loaded;
-  };
-}
