@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { now, oneOfEach, urls } from './every-route.ts';
 import { errorOf, listOf, type TestStore, useApi } from './test-api.ts';
 
-// Not 0, which the caches read as the absence of a time.
+// It does not start at 0, because the caches take 0 for the absence of a time.
 const clock = { nowMs: 1 };
 const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs });
 
@@ -93,13 +93,14 @@ test.each<[string, Change, Change]>([
 
 describe('a collection that changes within the second after its snapshot', () => {
   const qas = '/v1/knowledge/qa';
-  const fresh = async (path: string) => {
+  /** Lets the API take a new snapshot. */
+  const refreshSnapshot = async (path: string) => {
     clock.nowMs += cachedMs;
     await eventually(async () => (await api.get(path)).status === 200);
   };
 
-  test('and is empty, because another one has replaced it, makes its list an error until the next snapshot', async () => {
-    await fresh(qas);
+  test('and is replaced by an empty one makes its list an error until the next snapshot', async () => {
+    await refreshSnapshot(qas);
     const { database } = api.store;
     const documents = await database.collection('qas').find().toArray();
     await database.collection('qas').drop();
@@ -110,9 +111,9 @@ describe('a collection that changes within the second after its snapshot', () =>
     await database.collection('qas').insertMany(documents);
   });
 
-  test('and loses the index that a list needs, makes the list an error', async () => {
+  test('and loses the index that a list needs makes that list an error', async () => {
     const path = '/v1/tickets?sort=createdAt';
-    await fresh(path);
+    await refreshSnapshot(path);
     await api.store.database.collection('tickets').dropIndex('created');
     const lost = await api.get(path);
     expect({ status: lost.status, code: errorOf(lost).code }).toEqual(unavailable);

@@ -53,7 +53,7 @@ type ApiProcesses = {
   startServing: (more?: Settings) => Promise<ApiProcess>;
 };
 
-/** API processes on a store of their own for the tests of one file. The members are set when the first test begins. */
+/** API processes on a store of their own for the tests of one file. Its fields exist once the first test begins. */
 export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiProcesses {
   const running: ApiProcess[] = [];
   const start = async (settings: Settings) => {

@@ -27,7 +27,7 @@ async function givenApi() {
     mkdirSync(join(folder, name));
     await writeCertificate(join(folder, name));
   };
-  // Like a Kubernetes volume: the files are links through another link, which is replaced.
+  // Kubernetes updates a volume in this way: each file is a link through one link, which it replaces.
   const switchTo = (name: string) => {
     symlinkSync(name, join(folder, 'next'));
     renameSync(join(folder, 'next'), join(folder, 'current'));
@@ -68,7 +68,6 @@ async function givenApi() {
 const inUse = 'new certificate in use';
 const rejected = 'new certificate rejected; keeping the current one';
 
-// A connection that is idle for 65 s is closed, and a slow machine needs long for a certificate.
 test('a replaced certificate is used for new connections, and shown in the metric; open ones keep theirs', async () => {
   const { certificateIn, switched, showsExpiryOf, certificate } = await givenApi();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });

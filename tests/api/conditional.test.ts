@@ -13,7 +13,7 @@ beforeEach(() => (clock.nowMs += 60_000));
 
 const etagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
 
-/** `api.get` holds a 304 to its headers, and to no others. */
+/** `api.get` checks that a 304 has its documented headers, and no others. */
 test.each([...urls, '/v1/tickets?limit=1'])(
   '%s has a weak ETag, for which GET and HEAD answer 304',
   async (path) => {

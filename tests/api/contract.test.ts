@@ -52,7 +52,7 @@ test('each list accepts the cursors that clients have stored', async () => {
   }
 });
 
-/** `api.get` holds every answer to its declared shape and headers, and HEAD to no body. */
+/** `api.get` checks every answer against its declared shape and headers, and that HEAD has no body. */
 describe.each(routes)('$path', ({ route, url, foreign }) => {
   test('answers a key of the organization, with Data-As-Of', async () => {
     const answer = await api.get(url);

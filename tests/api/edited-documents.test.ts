@@ -31,7 +31,7 @@ const values: Record<string, unknown> = {
 type ListedKind = 'ticket' | 'channel' | 'message' | 'qa';
 type Edit = { id: string; field: string; how: string };
 
-const made = {
+const builders = {
   ticket: (id: string) => build.ticket({ id }),
   channel: (id: string) => build.channel({ id }),
   message: (id: string) => build.message({ id, conversationId: 'conv_1' }),
@@ -44,7 +44,7 @@ const listOf: Record<ListedKind, string> = {
   message: '/v1/conversations/conv_1/messages?',
   qa: '/v1/knowledge/qa?',
 };
-const listedKinds = Object.keys(made) as ListedKind[];
+const listedKinds = Object.keys(builders) as ListedKind[];
 
 /** Fields that a document may lack, because a release that did not know them stored it. Readers get null. */
 const optionalFields: Record<ListedKind, string[]> = {
@@ -61,7 +61,7 @@ const editsOf = (kind: ListedKind): Edit[] =>
   [
     'state',
     'joined',
-    ...Object.keys(made[kind](`${prefixes[kind]}x`).state).map((name) => `state.${name}`),
+    ...Object.keys(builders[kind](`${prefixes[kind]}x`).state).map((name) => `state.${name}`),
   ].flatMap((field) =>
     Object.keys(values).map((how) => ({
       id: `${prefixes[kind]}${field.replace('.', '_')}_${how}`,
@@ -77,7 +77,7 @@ const idsOf = (kind: ListedKind) => [...editsOf(kind).map(({ id }) => id), `${pr
 
 const api = useApi(
   {
-    ...Object.fromEntries(listedKinds.map((kind) => [kind, idsOf(kind).map((id) => made[kind](id))])),
+    ...Object.fromEntries(listedKinds.map((kind) => [kind, idsOf(kind).map((id) => builders[kind](id))])),
     conversation: [
       build.conversation({ id: 'conv_1', ticketId: 'ti_other' }),
       ...[...further.map(({ id }) => id), 'conv_further_last'].map((id) =>
@@ -85,7 +85,7 @@ const api = useApi(
       ),
     ],
   },
-  // Time stands still: each of these tests lies within the minute of the log.
+  // Time stands still: the log names a document once a minute, and every test lies within one minute.
   { now, logger, nowMs: () => 0 },
 );
 
@@ -103,8 +103,8 @@ const ask = async (path: string): Promise<Answer> => {
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 };
 
-/** The ids in a list; each page has to be an answer. */
-const walk = async (path: string): Promise<(string | undefined)[]> => {
+/** Reads all pages of a list, each of which must be 200. Returns the ids. */
+const readAllIds = async (path: string): Promise<(string | undefined)[]> => {
   const ids: (string | undefined)[] = [];
   for (let cursor = ''; ;) {
     const { status, body } = await ask(`${path}&limit=50${cursor}`);
@@ -162,7 +162,7 @@ describe.each(listedKinds)('a list with documents of the kind %s that an operato
   test('answers every page, and names to the operator each document that it leaves out', async () => {
     lines.splice(0);
     const before = await countOf(kind);
-    const listed = new Set(await walk(listOf[kind]));
+    const listed = new Set(await readAllIds(listOf[kind]));
     expect(listed).toContain(`${prefixes[kind]}${untouched}`);
     const logged = lines.map(({ id }) => id);
     expect(lines.every((line) => line.kind === kind && line.level === 'error')).toBe(true);
@@ -188,7 +188,7 @@ describe.each(listedKinds)('a list with documents of the kind %s that an operato
 
   test('names a document in the log once a minute', async () => {
     lines.splice(0);
-    await walk(listOf[kind]);
+    await readAllIds(listOf[kind]);
     expect(lines).toEqual([]);
   });
 });
@@ -200,7 +200,7 @@ test.each([
   'a %s that lists leave out is an internal error by itself, never absent, and the log has its id',
   async (kind, path) => {
     lines.splice(0);
-    const listed = new Set(await walk(listOf[kind]));
+    const listed = new Set(await readAllIds(listOf[kind]));
     // A list shows an edited `state.id` as it is.
     const leftOut = editsOf(kind).filter(({ id, field }) => field !== 'state.id' && !listed.has(id));
     expect(leftOut.length).toBeGreaterThan(10);

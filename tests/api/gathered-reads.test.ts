@@ -7,7 +7,7 @@ import { listOf, snapshotOf, testReaders, useApi } from './test-api.ts';
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
 /** Threads of org_a with the numbers of their messages: more than a shared query reads. */
 const threads = { conv_1: 3, conv_2: 250, conv_3: 700, conv_4: 3 };
-/** MongoDB needs two replies of 16 MB for four of them. */
+/** Tickets of 5 MB: a reply of MongoDB holds 16 MB, so at most three of them. */
 const largeIds = Array.from({ length: 5 }, (_, index) => `ti_large_${index}`);
 const api = useApi({
   ticket: [

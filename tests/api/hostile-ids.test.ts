@@ -9,7 +9,7 @@ import * as build from './builders.ts';
 import { routes } from './every-route.ts';
 import { type Answer, listOf, useApi } from './test-api.ts';
 
-/** Two organizations, whose ids give the same text once they are joined by a separator. */
+/** Pairs of organizations. Code that joins the ids of either by the separator gets the same text. */
 const joinedAlike = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0301'].map(
   (separator, index): [Owner, Owner] => [
     {
@@ -105,7 +105,7 @@ const pathsOf = (owner: Owner): string[] =>
     return 'startingAfter' in route.query.shape ? `${own}?limit=2` : own;
   });
 
-/** How often each organization has asked, as its window counts. */
+/** The requests of each organization that its rate limit has counted, by token. */
 const asked = new Map<string, number>();
 
 /**

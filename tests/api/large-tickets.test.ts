@@ -10,7 +10,7 @@ const short = { id: 'chan_2', name: 'Short', type: 'email', dataRetentionDays: 3
 
 type Stored = ReturnType<typeof build.conversation>;
 
-/** Three share an instant, so that ties are ordered by id. */
+/** A conversation of a ticket. Each three in succession share an instant, so their ids decide the order. */
 const conversationOf = (ticketId: string, index: number, fields: Record<string, unknown> = {}): Stored => {
   const id = `conv_${ticketId}_${String(index).padStart(5, '0')}`;
   const createdAt = new Date(Date.parse(build.at) + Math.floor(index / 3) * 1_000).toISOString();

@@ -44,7 +44,7 @@ afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB res
 /**
  * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.
  */
-const leave = async (org: number) => {
+const leaveUnread = async (org: number) => {
   const asked = Array.from({ length: connectionsPerOrganization }, () =>
     holdUnread(child, `/v1/conversations/conv_${org}`, tokenOf(org)),
   );
@@ -59,7 +59,7 @@ test('while every organization leaves its responses unread, the next one gets it
   await build.store(database, 'apiKey', [build.apiKey(tokenOf('new'), { id: 'key_new' }, { orgId })]);
   await build.store(database, 'ticket', [build.ticket({ id: 'ti_new' }, { orgId })]);
   const headers = { Authorization: `Bearer ${tokenOf('new')}` };
-  const releases = await Promise.all(Array.from({ length: organizations }, (_, org) => leave(org)));
+  const releases = await Promise.all(Array.from({ length: organizations }, (_, org) => leaveUnread(org)));
   const page = await ask(child, '/v1/tickets?limit=100', { headers });
   expect({ status: page.status, items: (JSON.parse(page.text) as { data: unknown[] }).data.length }).toEqual({
     status: 200,

@@ -66,9 +66,10 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
 
   test.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
     const open = tickets.filter(({ state }) => state.status === 'open');
-    const [filter, expected] = limit === 1 ? ['&status=open', open] : ['', tickets];
+    // Pages of one item take long, so they read only the open tickets.
+    const filter = limit === 1 ? '&status=open' : '';
     const found = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
-    expect(found).toEqual(ordered(expected));
+    expect(found).toEqual(ordered(limit === 1 ? open : tickets));
   });
 
   test.each(['createdAt', 'updatedAt'] as const)(

@@ -20,7 +20,7 @@ import { testUnless } from '../support/unless-missing.ts';
 
 type Program = 'nginx' | 'haproxy';
 
-/** Debian installs both where only root's PATH looks. */
+/** Debian installs both in a folder that only root's PATH has. */
 const searched = `${process.env.PATH}:/usr/sbin`;
 const isMissing = (program: Program) =>
   spawnSync('sh', ['-c', 'command -v "$0"', program], { env: { PATH: searched } }).status !== 0;
@@ -76,7 +76,7 @@ async function startStreaming() {
 }
 
 /** The configuration of a program in docs/proxies.md, for this API and a port of this host. */
-function documented(program: Program, port: number): string {
+function documentedConfig(program: Program, port: number): string {
   const page = readFileSync('docs/proxies.md', 'utf8');
   const [, block = ''] = new RegExp(`^\`\`\`${program}\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? [];
   const local = block
@@ -90,7 +90,7 @@ function documented(program: Program, port: number): string {
   return program === 'nginx' ? `${main} http { access_log off; ${local} }` : local;
 }
 
-/** nginx as most people write it: it speaks HTTP/1.0 to the API. */
+/** The configuration without the HTTP version: nginx then speaks HTTP/1.0 to the API. */
 const withoutVersion = (config: string) =>
   config.replace(/^.*proxy_http_version.*\n/m, '').replace(/^.*Connection "";\n/m, '');
 
@@ -107,7 +107,7 @@ describe.each([
   const start = async () => {
     [port = 0] = await freePorts(1);
     const file = join(folder, `${port}.conf`);
-    writeFileSync(file, change(documented(program, port)));
+    writeFileSync(file, change(documentedConfig(program, port)));
     const args = program === 'nginx' ? ['-c', file, '-p', folder, '-g', 'daemon off;'] : ['-f', file];
     const proxy = startCommand([program, ...args], { PATH: searched }, program);
     running.push(proxy);

@@ -12,7 +12,7 @@ const read = (path: string, init: RequestInit & { headers?: Record<string, strin
   fetch(api.url + path, { redirect: 'manual', ...init, headers: { ...https, ...init.headers } });
 
 /** The response as it is sent: `fetch` would decompress it and add `Cache-Control: no-cache`. */
-const raw = async (path: string, headers: Record<string, string>) => {
+const readRaw = async (path: string, headers: Record<string, string>) => {
   const request = httpGet(api.url + path, { headers: { ...https, ...headers } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
@@ -120,7 +120,7 @@ test.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi
   '%s: unchanged it is 304; HEAD has no body; other methods and plain HTTP are refused',
   async (path) => {
     const etag = (await read(path)).headers.get('etag') ?? '';
-    const unchanged = await raw(path, { 'If-None-Match': `"other", ${etag}` });
+    const unchanged = await readRaw(path, { 'If-None-Match': `"other", ${etag}` });
     expect({ status: unchanged.status, bytes: unchanged.body.length, etag: unchanged.headers.etag }).toEqual({
       status: 304,
       bytes: 0,
@@ -144,14 +144,14 @@ test.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi
 test('assets are compressed as requested, and browsers cache them', async () => {
   const page = await (await read('/docs')).text();
   const [bundle = ''] = /\/docs\/assets\/[^"]*pico\.css/.exec(page) ?? [];
-  const plain = await raw(bundle, { 'Accept-Encoding': 'identity' });
+  const plain = await readRaw(bundle, { 'Accept-Encoding': 'identity' });
   expect(plain.headers['content-encoding']).toBeUndefined();
   expect(plain.headers['cache-control']).toBe('public, max-age=300');
-  const brotli = await raw(bundle, { 'Accept-Encoding': 'gzip, deflate, br, zstd' });
+  const brotli = await readRaw(bundle, { 'Accept-Encoding': 'gzip, deflate, br, zstd' });
   expect(brotli.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' });
   expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
   expect(brotli.body.length).toBeLessThan(plain.body.length / 3);
-  const gzip = await raw(bundle, { 'Accept-Encoding': 'gzip' });
+  const gzip = await readRaw(bundle, { 'Accept-Encoding': 'gzip' });
   expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
 });
 

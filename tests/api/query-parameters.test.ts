@@ -23,7 +23,7 @@ const misspelled = (value: string) => [
 const names = ['Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''];
 const each = (list: string, name: string, values: string[]) =>
   values.map((value) => [list, name, value] as const);
-const bad = [
+const refusedParameters = [
   ...paths.flatMap((list) => each(list, 'limit', badLimits)),
   ...dates.flatMap((name) => each('/v1/tickets', name, badDates)),
   ...enumerated.flatMap(({ url, name, values }) =>
@@ -36,7 +36,7 @@ const bad = [
   ['/v1/channels', 'sort', 'createdAt'] as const,
 ];
 
-test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, value) => {
+test.each(refusedParameters)('%s refuses %s = %j and names the parameter', async (list, name, value) => {
   const text = value.startsWith('%') ? value : encodeURIComponent(value);
   const answer = await api.get(`${list}?${encodeURIComponent(name)}=${text}`);
   expect(answer.status).toBe(422);

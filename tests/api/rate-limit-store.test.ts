@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import { ask } from './requests.ts';
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const report = (line: string) => process.stdout.write(`${line}\n`);
 const lost = 'the rate limit store is unavailable: each replica counts for itself';
 
 const children = useApiProcesses();
@@ -26,7 +26,7 @@ let valkey: Server;
 const running: ApiProcess[] = [];
 
 beforeAll(async () => {
-  const words = await installValkey(say);
+  const words = await installValkey(report);
   [port = 0, tlsPort = 0] = await freePorts(2);
   const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = children.tls;
   const files = ['--tls-cert-file', cert, '--tls-key-file', key];

@@ -69,16 +69,16 @@ describe('the limit of a key', () => {
 });
 
 describe("a key's own limit", () => {
-  const given = (rateLimit: unknown) =>
+  const setOwnLimit = (rateLimit: unknown) =>
     shared.store.database
       .collection<{ _id: string }>('apiKeys')
       .updateOne({ _id: 'key_a' }, { $set: { 'state.rateLimit': rateLimit } });
-  afterEach(() => given(null));
+  afterEach(() => setOwnLimit(null));
   const policyOf = async (token = tokens.a) =>
     (await api.get('/v1/tickets', { token })).headers.get('ratelimit-policy');
 
-  test("replaces the service's, and takes effect within six seconds, during the window, too", async () => {
-    await given(3);
+  test("replaces the service's limit, and a change takes effect within six seconds, also during a window", async () => {
+    await setOwnLimit(3);
     await start({ RATE_LIMIT_REQUESTS: 2 });
     const ask = async () => {
       const answer = await api.get('/v1/tickets');
@@ -91,14 +91,14 @@ describe("a key's own limit", () => {
       { status: 429, limit: 3, remaining: 0, reset: 60 },
     ]);
     expect(await policyOf(tokens.b)).toBe('2;w=60');
-    await given(5);
+    await setOwnLimit(5);
     clock.nowMs += 6_000;
     expect([await ask(), await ask(), await ask()]).toEqual([
       { status: 200, limit: 5, remaining: 1, reset: 54 },
       { status: 200, limit: 5, remaining: 0, reset: 54 },
       { status: 429, limit: 5, remaining: 0, reset: 54 },
     ]);
-    await given(null);
+    await setOwnLimit(null);
     clock.nowMs += 6_000;
     // Four of the five have to leave: three at 60 s, the others at 66 s.
     expect(await ask()).toEqual({ status: 429, limit: 2, remaining: 0, reset: 54 });
@@ -108,7 +108,7 @@ describe("a key's own limit", () => {
   });
 
   test('applies although the service limits no other key', async () => {
-    await given(1);
+    await setOwnLimit(1);
     await start({ RATE_LIMIT_REQUESTS: 0 });
     expect(await policyOf()).toBe('1;w=60');
     expect((await api.get('/v1/tickets')).status).toBe(429);
@@ -118,14 +118,14 @@ describe("a key's own limit", () => {
   test.each([0, -5, 1.5, Number.NaN, '500', true])(
     'is not %p, which an edit by hand has stored',
     async (value) => {
-      await given(value);
+      await setOwnLimit(value);
       await start({ RATE_LIMIT_REQUESTS: 7 });
       expect(await policyOf()).toBe('7;w=60');
     },
   );
 
-  test('counts as the greatest setting if it is greater', async () => {
-    await given(Number.MAX_SAFE_INTEGER);
+  test('is capped at the greatest value of the setting', async () => {
+    await setOwnLimit(Number.MAX_SAFE_INTEGER);
     await start({ RATE_LIMIT_REQUESTS: 7 });
     expect(await policyOf()).toBe('1000000;w=60');
   });

@@ -26,25 +26,26 @@ describe('slow clients', () => {
     clearInterval(timer);
     return statusOf(text);
   };
-  const silent = async (socket: Socket) => statusOf(await untilClosed(socket));
+  /** Writes nothing until the server closes the connection. */
+  const staySilent = async (socket: Socket) => statusOf(await untilClosed(socket));
 
   test('are disconnected, with 408 if that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
     const plain = await Promise.all(Array.from({ length: 50 }, () => open(child)));
-    const cut = Promise.all([
+    const closed = Promise.all([
       ...plain.map((socket) => dribble(socket, head)),
       dribble(await open(secured), head),
-      silent(await open(secured)),
-      silent(await open(secured, false)),
+      staySilent(await open(secured)),
+      staySilent(await open(secured, false)),
       dribble(await open(secured, false), '\x16'),
     ]);
-    let isCut = false;
-    void cut.then(() => (isCut = true));
+    let areAllClosed = false;
+    void closed.then(() => (areAllClosed = true));
     await eventually(async () => {
       await Promise.all([child, secured].map(expectAnswering));
-      return isCut;
+      return areAllClosed;
     });
-    expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
+    expect(await closed).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
   });
 
   test('that send a body slowly are answered without it, and disconnected', async () => {

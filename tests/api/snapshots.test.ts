@@ -64,7 +64,7 @@ describe('Data-As-Of', () => {
 });
 
 describe('a generation that is dropped while it is read', () => {
-  /** Switches to a new generation with the same documents, and drops the former one at once, which ends in `state`. */
+  /** Switches to a new generation with the same documents, and drops the former one, which then has this state. */
   async function dropActive(state: 'dropping' | 'dropped') {
     const { control, name } = api.store;
     const next = generationDatabase(control.client, name, active + 1);

@@ -21,8 +21,8 @@ const children = useApiProcesses({
 });
 
 /**
- * Starts a client with the driver's limit of 30 s for a connection, which it opens during an outage. A service with a
- * limit of 2 s recovers before this client, on a busy machine too.
+ * Starts a client during an outage, with the driver's own limit of 30 s for a connection. A service with a limit of 2 s
+ * must recover before this client. This comparison holds on a busy machine, too.
  */
 async function beginPatient() {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
@@ -169,7 +169,7 @@ test.each([
       const headers = { Authorization: `Bearer ${token}` };
       const answered = ask(child, '/v1/tickets/ti_b', { headers });
       const isServed = answered.then(({ status }) => status === 200 || status);
-      // A request that waits for the held reads would wait for ever.
+      // Otherwise a request that waits for the held reads would never end.
       await eventually(() => Promise.race([isServed, Promise.resolve(`${token} waits`)]));
     }
     expect(proxy.heldCount()).toBeLessThan(3);

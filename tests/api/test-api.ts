@@ -127,7 +127,7 @@ export async function startApi(
     logger: options.logger ?? createLogger('api', 'silent'),
     ...(options.now && { now: options.now }),
     nowMs: options.nowMs ?? (() => performance.now()),
-    // Most tests have a single address.
+    // Most tests send all requests from one address, whose limit they must not reach.
     bounds: { ...defaultBounds, authFailuresMax: 1_000_000, ...options.bounds },
   });
   const url = `http://127.0.0.1:${address.port}`;
@@ -154,8 +154,8 @@ function monitoredMongo() {
 }
 
 /**
- * The API on a store of its own for the tests of one file. The members are set when the first test begins. A command
- * with a fault fails the tests.
+ * The API on a store of its own for the tests of one file. Its fields exist once the first test begins. The tests fail
+ * if the API sends a command with a fault.
  */
 export function useApi(documents: Documents = {}, options: Options = {}) {
   const api = {} as TestApi & { store: TestStore } & ReturnType<typeof monitoredMongo>;

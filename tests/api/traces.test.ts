@@ -148,7 +148,7 @@ test('a flood without a key, or above the rate limit, stores a bounded number of
     const traces = (await batches().find().toArray()).flatMap((batch) => batch.traces);
     return traces.filter(({ _id }) => those.includes(_id)).length;
   };
-  // At its end, a service waits some seconds at most for the store to take the last ones.
+  // A service that stops waits only some seconds for MongoDB to store its last traces.
   await eventually(async () => (await stored([...ids.served, ...ids.refused])) >= 30);
   await limited.close();
   expect([await stored(ids.served), await stored(ids.refused)]).toEqual([10, 20]);
