@@ -7,7 +7,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
-import { installPythonPackages } from '../support/python-packages.ts';
+import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 import { refusalCount, type RefusingProxy, startRefusingProxy } from '../support/refusing-proxy.ts';
 import { useFolder } from '../support/use-opened.ts';
 
@@ -74,25 +74,13 @@ const children = useApiProcesses({
   channel: [build.channel({ id: 'chan_1', type: 'email' })],
   qa: [build.qa({ id: 'qa_1' })],
 });
-const folder = useFolder({ each: true });
 let api: ApiProcess;
-/** Singer's SDK does not accept the test's own certificate authority, so the connectors use HTTP up to a proxy. */
-let front: RefusingProxy;
 
 beforeAll(async () => {
   const jq = await run('jq', ['--version']);
   if (!jq.ok) await aptInstall(['jq']);
   api = await children.startServing({ RATE_LIMIT_REQUESTS: '6' });
 });
-
-beforeEach(async () => {
-  front = await startRefusingProxy(`http://127.0.0.1:${api.port}`);
-  const { database } = children.store;
-  await database.collection('tickets').deleteMany({});
-  await build.store(database, 'ticket', tickets);
-});
-
-afterEach(() => front.close());
 
 const { components } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
 const fieldNames = (schema: string) => Object.keys(components.schemas[schema]?.properties ?? {}).sort();
@@ -109,74 +97,92 @@ async function install({ guide, folder: name, package: wanted }: Connector) {
   }
 }
 
-/** The check of a mistyped address names the cause within a minute. */
-async function findsWrongAddress(sync: (address: string) => Promise<unknown>): Promise<void> {
-  const failure = await sync('http://127.0.0.1:1').then(String, errorMessage);
-  expect(failure).toContain('Connection refused');
-  const waits = [...failure.matchAll(/Retrying in ([\d.]+) seconds/g)].map(([, seconds]) => Number(seconds));
-  expect(waits).toHaveLength(10);
-  expect(waits.reduce((sum, seconds) => sum + seconds, 0)).toBeLessThan(60);
-}
+type Rows = Record<string, Row[]>;
 
-test.each(connectors)(
-  'the guide to $guide reads every list, then only the tickets that have changed, and waits for the rate limit',
-  async (connector) => {
-    const { guide, file, rowOf, fieldsOf } = connector;
-    const packages = await install(connector);
+const idsOf = (rows: Row[] | undefined) => rows?.map(({ id }) => id).sort();
+
+describe.each(connectors)('the guide to $guide', (connector) => {
+  const { guide, file, rowOf, fieldsOf } = connector;
+  const folder = useFolder();
+  /** Singer's SDK does not accept the test's own certificate authority, so the connectors use HTTP up to a proxy. */
+  let proxy: RefusingProxy;
+  let packages: PythonPackages | null;
+  let firstRows: Rows = {};
+
+  const read = (name: string) => readFileSync(join(folder.path, name), 'utf8');
+  /** Runs the script of the guide. Returns the rows by stream. */
+  const sync = async ({ env, folder: installed }: PythonPackages, address = proxy.url): Promise<Rows> => {
+    const PATH = `${join(installed, 'bin')}:${process.env.PATH}`;
+    const { ok, output } = await run('bash', ['script'], {
+      cwd: folder.path,
+      env: { ...env, PATH, HOME: folder.path, API: address, API_KEY: tokens.a },
+    });
+    if (!ok) throw new Error(output);
+    const rows: Rows = {};
+    for (const line of read('messages.jsonl').split('\n').filter(Boolean)) {
+      const found = rowOf(JSON.parse(line) as Message);
+      if (found) (rows[found.stream] ??= []).push(found.row);
+    }
+    return rows;
+  };
+
+  beforeAll(async () => {
+    const { database } = children.store;
+    await database.collection('tickets').deleteMany({});
+    await build.store(database, 'ticket', tickets);
+    const page = readFileSync(`docs/guides/${guide}.md`, 'utf8');
+    const blocks = [...page.matchAll(/```(?:yaml|python|sh) [^\n]+\n([^]*?)```/g)];
+    for (const [index, name] of [file, 'script'].entries())
+      writeFileSync(join(folder.path, name), blocks[index]?.[1] ?? '');
+    proxy = await startRefusingProxy(`http://127.0.0.1:${api.port}`);
+    packages = await install(connector);
+    if (packages) firstRows = await sync(packages);
+  });
+  afterAll(() => proxy.close());
+
+  test('reads every list, and repeats the requests that a proxy has refused', () => {
     if (!packages) return;
-    const read = (name: string) => readFileSync(join(folder.path, name), 'utf8');
-    const [config = '', script = ''] = [
-      ...readFileSync(`docs/guides/${guide}.md`, 'utf8').matchAll(
-        /```(?:yaml|python|sh) [^\n]+\n([^]*?)```/g,
-      ),
-    ].map(([, text = '']) => text);
-    writeFileSync(join(folder.path, file), config);
-    writeFileSync(join(folder.path, 'script'), script);
-    /** Follows the guide. Returns the rows by stream. */
-    const sync = async (address = front.url) => {
-      const { ok, output } = await run('bash', ['script'], {
-        cwd: folder.path,
-        env: {
-          ...packages.env,
-          PATH: `${join(packages.folder, 'bin')}:${process.env.PATH}`,
-          HOME: folder.path,
-          API: address,
-          API_KEY: tokens.a,
-        },
-      });
-      if (!ok) throw new Error(output);
-      const rows: Record<string, Row[]> = {};
-      for (const line of read('messages.jsonl').split('\n').filter(Boolean)) {
-        const found = rowOf(JSON.parse(line) as Message);
-        if (found) (rows[found.stream] ??= []).push(found.row);
-      }
-      return rows;
-    };
-    const idsOf = (rows: Row[] | undefined) => rows?.map(({ id }) => id).sort();
+    expect(proxy.refusals()).toBe(refusalCount);
+    expect(idsOf(firstRows.tickets)).toEqual(tickets.map(({ _id }) => _id).sort());
+    expect([idsOf(firstRows.channels), idsOf(firstRows.qas)]).toEqual([['chan_1'], ['qa_1']]);
+    expect(firstRows.tickets?.[0]?.requester).toMatchObject({ name: 'Ada', email: { verified: true } });
+  });
 
-    const first = await sync();
-    expect(front.refusals()).toBe(refusalCount);
-    expect(idsOf(first.tickets)).toEqual(tickets.map(({ _id }) => _id).sort());
-    expect([idsOf(first.channels), idsOf(first.qas)]).toEqual([['chan_1'], ['qa_1']]);
-    // Destinations make columns of the declared fields alone.
-    const fields = {
+  test('declares each field of the lists: destinations make columns of the declared fields alone', () => {
+    if (!packages) return;
+    expect(fieldsOf(read('catalog.json'))).toEqual({
       tickets: fieldNames('TicketItem'),
       channels: fieldNames('ChannelItem'),
       qas: fieldNames('Qa'),
-    };
-    expect(fieldsOf(read('catalog.json'))).toEqual(fields);
-    expect(first.tickets?.[0]?.requester).toMatchObject({ name: 'Ada', email: { verified: true } });
+    });
+  });
 
+  test('reads only the tickets that have changed at the next sync', async () => {
+    if (!packages) return;
     const { database } = children.store;
     await database.collection<{ _id: string }>('tickets').deleteMany({ _id: { $in: ['ti_7', 'ti_8'] } });
     const changed = build.ticket({ id: 'ti_7', title: 'changed', updatedAt: '2026-03-02T00:00:00.000Z' });
     await build.store(database, 'ticket', [changed]);
-    const second = await sync();
+    const rows = await sync(packages);
     // The latest ticket of the first sync comes again, because bounds are inclusive. The deleted ti_8 does not.
-    expect(idsOf(second.tickets)).toEqual(['ti_7', 'ti_latest']);
-    expect(second.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
-    expect([idsOf(second.channels), idsOf(second.qas)]).toEqual([['chan_1'], ['qa_1']]);
-    if (guide === 'airbyte') await findsWrongAddress(sync);
+    expect(idsOf(rows.tickets)).toEqual(['ti_7', 'ti_latest']);
+    expect(rows.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
+    expect([idsOf(rows.channels), idsOf(rows.qas)]).toEqual([['chan_1'], ['qa_1']]);
+  });
+
+  test('waits for the rate limit', () => {
+    if (!packages) return;
     expect(api.log.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
-  },
-);
+  });
+
+  if (guide === 'airbyte')
+    test('names the cause of a mistyped address within a minute', async () => {
+      if (!packages) return;
+      const failure = await sync(packages, 'http://127.0.0.1:1').then(String, errorMessage);
+      expect(failure).toContain('Connection refused');
+      const retries = failure.matchAll(/Retrying in ([\d.]+) seconds/g);
+      const waitSeconds = [...retries].map(([, seconds]) => Number(seconds));
+      expect(waitSeconds).toHaveLength(10);
+      expect(waitSeconds.reduce((sum, seconds) => sum + seconds, 0)).toBeLessThan(60);
+    });
+});

@@ -6,7 +6,7 @@ const chart = useChart();
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
 test.each(['support-api', 'support-projector-g1'])(
-  'the replicas of %s are spread over nodes, and over zones if the operator asks: a rollout counts its own pods alone',
+  'the replicas of %s are spread over nodes, and over zones if the operator asks; a rollout counts only its own pods',
   async (name) => {
     const spread = async (values: object) => {
       const deployment = named(await render({ ...required, ...values }), 'Deployment', name);
@@ -40,7 +40,7 @@ test('the budget lets a drain evict replicas that are not ready, and takes eithe
   expect(await budget({ minAvailable: 0 })).toEqual({ ...common, minAvailable: 0 });
 });
 
-test('replicas are set if neither KEDA nor the autoscaler decides on them', async () => {
+test('the manifests set replicas only where neither KEDA nor the autoscaler decides on them', async () => {
   const manifests = await render(everything);
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
   expect(
@@ -79,14 +79,11 @@ test('KEDA reads the lag of this release alone, and scales nothing down while Pr
 });
 
 describe('Jobs', () => {
-  const jobs = async (values: Values) =>
-    (await render(values)).filter(
-      ({ kind, metadata }) => kind === 'Job' && metadata.name === 'support-topics',
-    );
+  const topicsJob = async (values: Values) => named(await render(values), 'Job', 'support-topics');
 
   test('the Job of the topics waits hours for the brokers, and keeps the log of each attempt', async () => {
     const topics = { create: true, partitions: 12, replicationFactor: 3, minInsyncReplicas: 2 };
-    const [job] = await jobs({ ...required, topics });
+    const job = await topicsJob({ ...required, topics });
     expect(job?.spec).toMatchObject({ backoffLimit: 30, template: { spec: { restartPolicy: 'Never' } } });
     expect(podOf(job)?.spec.containers[0]?.command).toEqual([
       ...['support-cli', 'topics', 'create', '--partitions', '12'],
@@ -133,9 +130,9 @@ describe('Jobs', () => {
     expect(await command(0)).toEqual(['support-cli', 'rebuild', 'keeps']);
   });
 
-  test('the checks wait for no object that the values may make', async () => {
+  describe('given volumes and variables from objects that the values may make', () => {
     const source = { name: 'new' };
-    const text = await chart.template({
+    const values = {
       ...everything,
       extraVolumes: [
         { name: 'secret', secret: { secretName: 'new' } },
@@ -150,13 +147,21 @@ describe('Jobs', () => {
         { name: 'C', valueFrom: { configMapKeyRef: { name: 'new', key: 'c' } } },
         { name: 'D', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       ],
-    });
-    const manifests = parseManifests(text);
-    const { ok, output } = await chart.conform(text);
-    expect({ ok, output }).toMatchObject({ ok: true });
+    };
     const optional = { name: 'new', optional: true };
-    for (const event of ['upgrade', 'rollback']) {
-      const { spec } = podOf(named(manifests, 'Job', `support-${event}-check`)) ?? {};
+    let text = '';
+    beforeAll(async () => {
+      text = await chart.template(values);
+    });
+    const specOf = (kind: string, name: string) => podOf(named(parseManifests(text), kind, name))?.spec;
+
+    test('the manifests conform to the schemas of Kubernetes', async () => {
+      const { ok, output } = await chart.conform(text);
+      expect({ ok, output }).toMatchObject({ ok: true });
+    });
+
+    test.each(['upgrade', 'rollback'])('the %s check waits for none of these objects', (event) => {
+      const spec = specOf('Job', `support-${event}-check`);
       expect(spec).not.toHaveProperty('initContainers');
       expect(spec).toMatchObject({
         volumes: [
@@ -167,7 +172,7 @@ describe('Jobs', () => {
           { name: 'scratch', emptyDir: {} },
         ],
       });
-      const [container] = spec?.containers ?? [];
+      const container = spec?.containers[0];
       expect(container?.envFrom).toEqual([
         { secretRef: { name: 'support-cli', optional: true } },
         { secretRef: optional },
@@ -179,13 +184,16 @@ describe('Jobs', () => {
         { name: 'C', valueFrom: { configMapKeyRef: { ...optional, key: 'c' } } },
         { name: 'D', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       ]);
-    }
-    const { spec } = podOf(named(manifests, 'Pod', 'support-check')) ?? {};
-    expect(spec).toHaveProperty('initContainers');
-    expect(JSON.stringify(spec)).not.toContain('optional');
+    });
+
+    test('`helm test` waits for all of them', () => {
+      const spec = specOf('Pod', 'support-check');
+      expect(spec).toHaveProperty('initContainers');
+      expect(JSON.stringify(spec)).not.toContain('optional');
+    });
   });
 
-  test('a drain fails neither Job, and the weekly one ends', async () => {
+  test('a drain fails neither Job, and the weekly Job ends after a day', async () => {
     const manifests = await render({ ...everything, verify: { timeZone: 'Europe/Berlin' } });
     const verify = named(manifests, 'CronJob', 'support-verify');
     const ignored = {
@@ -196,7 +204,7 @@ describe('Jobs', () => {
       startingDeadlineSeconds: 3600,
       jobTemplate: { spec: { backoffLimit: 0, activeDeadlineSeconds: 86_400, podFailurePolicy: ignored } },
     });
-    const [topics] = await jobs(everything);
+    const topics = await topicsJob(everything);
     expect(topics?.spec).toMatchObject({ podFailurePolicy: ignored });
   });
 });

@@ -16,9 +16,7 @@ import { type Edit, nextRelease } from './next-release.ts';
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
 
-/**
- * An additive change: contacts have a company, tickets show it, and the colors of their topics over an edge of its own.
- */
+/** An additive change: contacts get a company, and tickets show that company and the colors of their topics. */
 const edits: Edit[] = [
   {
     file: 'shared/documents/embedded.ts',
@@ -48,10 +46,10 @@ const edits: Edit[] = [
   },
 ];
 
-const company = ({ id, version }: Event) => `${id} at ${version}`;
+const companyOf = ({ id, version }: Event) => `${id} at ${version}`;
 const withCompany = (event: Event): Event =>
   event.kind === 'contact' && event.data
-    ? { ...event, data: { ...event.data, company: company(event) } }
+    ? { ...event, data: { ...event.data, company: companyOf(event) } }
     : event;
 const withoutCompany = (event: Event): Event => {
   if (event.kind !== 'contact' || !event.data) return event;
@@ -61,8 +59,8 @@ const withoutCompany = (event: Event): Event => {
 
 type Ticket = { requester?: { company?: string } | null; colors?: unknown };
 
-/** A document of the next release without the fields that only that release knows. */
-function asBefore(document: Record<string, unknown>): unknown {
+/** A document without the fields that only the next release knows. */
+function withoutNewFields(document: Record<string, unknown>): unknown {
   const { state, joined, refs } = structuredClone(document) as {
     state: { company?: string };
     joined: Ticket;
@@ -109,11 +107,11 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     return printed() ?? '';
   };
   const failures = () => projectors.flatMap((service) => service.failures());
-  const published = (count: number) =>
+  const untilPublished = (count: number) =>
     eventually(() => traffic.published.length >= count || traffic.published.length);
-  const allApplied = async () =>
+  const untilApplied = async () =>
     reached(environment.control, await logEnds(environment.admin, environment.topics), failures);
-  const tickets = async (filter: object) =>
+  const countTickets = (filter: object) =>
     collectionOf<StoredDocument>(environment.database, 'ticket').countDocuments({
       ...filter,
       state: { $exists: true },
@@ -122,18 +120,18 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
   test('the release before fills the generation', async () => {
     await deploy('.');
     traffic = startLiveTraffic(environment, seed * 1_000, withCompany);
-    await published(1_000);
-    expect(await tickets({ 'joined.colors': { $exists: true } })).toBe(0);
+    await untilPublished(1_000);
+    expect(await countTickets({ 'joined.colors': { $exists: true } })).toBe(0);
   });
 
   test('the next release follows the same generation, and a repair brings its joined fields to all documents', async () => {
     await deploy(next.folder);
-    const lacking = await tickets({ 'joined.colors': { $exists: false } });
+    const lacking = await countTickets({ 'joined.colors': { $exists: false } });
     expect(lacking).toBeGreaterThan(0);
     const repaired = await cli(next.folder, 'verify', 'ticket', '--repair', '--why', 'tickets show colors');
     expect(repaired).toMatchObject({ code: 0, output: { absent: [] } });
     expect(repaired.output.repaired).toBeGreaterThan(0);
-    expect(await tickets({ 'joined.colors': { $exists: false } })).toBe(0);
+    expect(await countTickets({ 'joined.colors': { $exists: false } })).toBe(0);
     expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differing: 0 } });
     const history = (await readRegistry(environment.control))?.history ?? [];
     expect(history.at(-1)?.why).toMatch(
@@ -141,30 +139,36 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     );
   });
 
-  test('the release before takes over again, and loses the new fields alone', async () => {
+  test('the release before takes over again, and loses only the new fields', async () => {
     await interruptRepair();
     await deploy('.');
-    await published(traffic.published.length + 500);
+    await untilPublished(traffic.published.length + 500);
     await traffic.pause();
-    await allApplied();
+    await untilApplied();
     const documents = await readDocuments(environment.database);
-    const seen = Object.entries(documents).map(([id, one]) => [id, asBefore(one as Record<string, unknown>)]);
+    const seen = Object.entries(documents).map(([id, one]) => [
+      id,
+      withoutNewFields(one as Record<string, unknown>),
+    ]);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(fold(traffic.published.map(withoutCompany))));
     traffic.resume();
   });
 
   test('forward again, a repair completes the documents that the release before has written', async () => {
     await deploy(next.folder);
-    // An interruption, and a run that goes on after it, are as good as one run.
+    // The second run continues after the id at which the first was interrupted.
     const after = await interruptRepair();
     expect(await cli(next.folder, 'verify', 'ticket', '--repair', '--after', after)).toMatchObject({
       code: 0,
     });
     await traffic.stop();
-    await allApplied();
+    await untilApplied();
     expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differing: 0 } });
     const documents = await readDocuments(environment.database);
-    const seen = Object.entries(documents).map(([id, one]) => [id, asBefore(one as Record<string, unknown>)]);
+    const seen = Object.entries(documents).map(([id, one]) => [
+      id,
+      withoutNewFields(one as Record<string, unknown>),
+    ]);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(fold(traffic.published.map(withoutCompany))));
   });
 });

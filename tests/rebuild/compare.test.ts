@@ -19,10 +19,11 @@ import { history, useTwoBuilds } from './two-builds.ts';
 describe('two generations of one log', () => {
   const builds = useTwoBuilds();
   const collection: typeof builds.collection = (...of) => builds.collection(...of);
-  const command = (expect: Expectation[] = []) =>
+  const runCompare = (expect: Expectation[] = []) =>
     builds.rebuild.run(verbs.compare, { generation: 2, expect });
 
-  const planted = async <T>(
+  /** Changes a document of the build, or with `null` deletes it, while `use` runs. */
+  const withPlanted = async <T>(
     kind: Kind,
     id: string,
     update: object | null,
@@ -56,7 +57,7 @@ describe('two generations of one log', () => {
     ['refs', 'refs', 'ticket', 'ti_1', { $unset: { refs: '' } }],
     ['version', 'version', 'ticket', 'ti_1', { $set: { version: 99 } }],
   ])('differ by a planted difference of class %s in %s', async (name, field, kind, id, update) => {
-    await planted(kind, id, update, async () => {
+    await withPlanted(kind, id, update, async () => {
       const found = await builds.compare();
       expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
       expect(found.samples).toEqual([{ kind, id, class: name, field }]);
@@ -93,11 +94,11 @@ describe('two generations of one log', () => {
     await collection('message').insertMany(orphans);
     expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
-    // and by a message that is older than its conversation keeps any
+    // and they do not differ by a message that the retention of its conversation has ended
     const day = { $set: { 'state.updatedAt': present, 'joined.channel.dataRetentionDays': 1 } };
     const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
     for (const number of [1, 2]) await collection('conversation', number).updateOne({ _id: 'conv_1' }, day);
-    expect(await planted('message', 'msg_1', null, builds.compare)).toMatchObject({ differences: 0 });
+    expect(await withPlanted('message', 'msg_1', null, builds.compare)).toMatchObject({ differences: 0 });
     for (const number of [1, 2])
       await collection('conversation', number).replaceOne({ _id: 'conv_1' }, { ...conversation });
   });
@@ -182,17 +183,17 @@ describe('two generations of one log', () => {
 
   test('are compared by the CLI, which stores the result for a promotion', async () => {
     const reported = async () => (await builds.rebuild.registry()).generations[1]?.report;
-    expect(await command()).toMatchObject({ exitCode: 0 });
+    expect(await runCompare()).toMatchObject({ exitCode: 0 });
     expect(await reported()).toMatchObject({ at: present, against: 1, differences: 0, expected: 0 });
     expect((await reported())?.lows).toHaveLength(builds.rebuild.topics.length);
-    await planted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
-      const { text, exitCode } = await command();
+    await withPlanted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
+      const { text, exitCode } = await runCompare();
       expect(exitCode).toBe(1);
       expect(text).toContain('1 differ, with 1 unintended, 0 intended differences');
       expect(text).toContain('tag tag_1  state state.name');
       expect(await reported()).toMatchObject({ differences: 1, expected: 0 });
       const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
-      expect(await command(expectations)).toMatchObject({ exitCode: 0 });
+      expect(await runCompare(expectations)).toMatchObject({ exitCode: 0 });
       expect(await reported()).toMatchObject({ differences: 0, expected: 1, expectations, by: 'ann@host' });
     });
     const { history: transitions } = await builds.rebuild.registry();
@@ -202,7 +203,7 @@ describe('two generations of one log', () => {
 
 describe('the watermark that a comparison waits for', () => {
   const opened = useOpened(openDatabases);
-  test('is that of the partitions that are not held by an open transaction alone', async () => {
+  test('leaves out the partitions that only an open transaction holds', async () => {
     const { control } = opened;
     const at = (second: number) => new Date(second * 1_000);
     const progress = (topic: string, completeTo: Date, cause: HoldCause) => ({
@@ -216,7 +217,7 @@ describe('the watermark that a comparison waits for', () => {
     ]);
     await watermarksOf(control).insertOne({ _id: 1, completeTo: at(10) });
     const watermark = () => appliedTo(control, 1);
-    // a projector still has records of tags to apply
+    // given records of tags that a projector has still to apply
     expect(await watermark()).toEqual(at(30));
     await progressOf(control).updateOne({ topic: 'tags' }, { $set: { completeTo: at(70) } });
     expect(await watermark()).toEqual(at(60));

@@ -40,19 +40,24 @@ describe('dead letters of several generations', () => {
     redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
   const isIn = async (number: number, id: string) =>
     (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
-  const openFor = async (id: string) => (await readLedgerRecords(rebuild.control, [id])).get(id)?.generations;
+  /** The generations that lack the effect of the record; undefined if the dead letter no longer stands. */
+  const generationsLacking = async (id: string) =>
+    (await readLedgerRecords(rebuild.control, [id])).get(id)?.generations;
 
-  test('are re-driven on each living generation that lacks the record, then removed', async () => {
+  test('are re-driven on each living generation that lacks their record, then removed', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
     const both = await rejectedOn('tag_2', [1, 2]);
     const second = await rejectedOn('tag_3', [2]);
     expect(await redrive(both, second)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
     expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
-    expect([await openFor(both), await openFor(second)]).toEqual([undefined, undefined]);
+    expect([await generationsLacking(both), await generationsLacking(second)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
-  test('have the worse outcome of two generations', async () => {
+  test('are refused if one of two generations refuses them', async () => {
     await rebuild.given(activeAndReady());
     const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
     const refusedOn = async (number: number, id: string) => {
@@ -61,7 +66,7 @@ describe('dead letters of several generations', () => {
     };
     const refused = [await refusedOn(1, 'tag_6'), await refusedOn(2, 'tag_7')];
     expect(await redrive(...refused)).toMatchObject({ applied: 0, refused: 2 });
-    expect(await Promise.all(refused.map(openFor))).toEqual([[1], [2]]);
+    expect(await Promise.all(refused.map(generationsLacking))).toEqual([[1], [2]]);
   });
 
   test('stay open if their generation is dropped while they are re-driven', async () => {
@@ -82,7 +87,7 @@ describe('dead letters of several generations', () => {
     await expect(redriveOn(target, readable, { dryRun: false })).rejects.toThrow(
       'generation 2 is being dropped',
     );
-    expect(await openFor(id)).toEqual([2]);
+    expect(await generationsLacking(id)).toEqual([2]);
   });
 
   test('stay open for a generation of another release, and say that it must re-drive them', async () => {
@@ -93,11 +98,11 @@ describe('dead letters of several generations', () => {
     const both = await rejectedOn('tag_4', [1, 2]);
     expect(await redrive(both)).toMatchObject({ applied: 1, refused: 0 });
     expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
-    expect(await openFor(both)).toEqual([1]);
+    expect(await generationsLacking(both)).toEqual([1]);
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
-    expect(await openFor(both)).toEqual([1]);
+    expect(await generationsLacking(both)).toEqual([1]);
   });
 
   test('are carried over to a promoted generation if Kafka has deleted the record, or does not answer for it', async () => {
@@ -118,7 +123,7 @@ describe('dead letters of several generations', () => {
     const lines: string[] = [];
     const deps = { topics, report: (line: string) => lines.push(line) };
     expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
-    expect(await Promise.all(ids.map(openFor))).toEqual([[1, 2], [1], [1, 2], [1, 2], [3]]);
+    expect(await Promise.all(ids.map(generationsLacking))).toEqual([[1, 2], [1], [1, 2], [1, 2], [3]]);
     // and the promotion reports their number
     expect(lines).toContainEqual(
       expect.stringMatching(/^generation 2 lacks the effect of \d+ dead letters$/),
@@ -153,12 +158,20 @@ describe('dead letters of several generations', () => {
     await storeLost(rebuild.control, 2, lost);
     ids.push(await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5 }));
     expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
-    expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2], [1, 2], [1, 2], [2]]);
+    expect(await Promise.all(ids.map(generationsLacking))).toEqual([
+      [2],
+      [1, 2],
+      [2],
+      [1, 2],
+      [1, 2],
+      [1, 2],
+      [2],
+    ]);
     // and the next switch opens the same dead letters, although its generation has read the present logs
     await logGapsOf(rebuild.control).deleteMany({});
     expect(await rebuild.switchOnce(3, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
     const all = [1, 2, 3];
-    expect(await Promise.all(ids.map(openFor))).toEqual([[2], all, [2], all, all, all, [2]]);
+    expect(await Promise.all(ids.map(generationsLacking))).toEqual([[2], all, [2], all, all, all, [2]]);
   });
 
   test('are carried over by a rollback while no partition has a leader', async () => {
@@ -168,10 +181,10 @@ describe('dead letters of several generations', () => {
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
     const rolledBack = await rebuild.switchOnce(1, { step: 'rollback' }, { log: { ...log, read } });
     expect(rolledBack).toMatchObject({ outcome: 'rolled-back' });
-    expect(await openFor(open)).toEqual([1, 2]);
+    expect(await generationsLacking(open)).toEqual([1, 2]);
   });
 
-  test('are closed for a generation that is dropped, with the bytes that none lacks any more', async () => {
+  test('are closed for a dropped generation, and lose their bytes if no other generation lacks the record', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'standby')]);
     const both = await rejectedOn('tag_31', [1, 2]);
     const second = await rejectedOn('tag_32', [2]);
@@ -181,7 +194,7 @@ describe('dead letters of several generations', () => {
       { generations: [2], by: 'ann', why: 'test', at: present },
     );
     await dropGeneration(rebuild.deps(), 2, { why: 'test', force: true, timeoutSeconds: 0 });
-    expect([await openFor(both), await openFor(second)]).toEqual([[1], undefined]);
+    expect([await generationsLacking(both), await generationsLacking(second)]).toEqual([[1], undefined]);
     const bytes = await recordBytesOf(rebuild.control)
       .find({ _id: { $in: [both, second] } })
       .toArray();

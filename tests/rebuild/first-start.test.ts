@@ -42,7 +42,7 @@ test('projectors that start together on an empty database all follow generation 
 const at = new Date();
 const ofGeneration = (control: Db) => generationDatabase(control.client, control.databaseName, 7);
 
-/** The leftovers without a registry, as the refusal names them. */
+/** Leftovers of a read model without a registry. The refusal names them. */
 test.each<[string, (control: Db) => Promise<unknown>]>([
   ['progress', (control) => registerPartitions(control, 7, ['tags/0'], at)],
   ['watermarks', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
@@ -52,7 +52,7 @@ test.each<[string, (control: Db) => Promise<unknown>]>([
     (control) => blockedKeys(control).insertOne({ _id: 'key_1', orgId: 'a', at, by: 'a', why: 'b' }),
   ],
   ['_g7', (control) => collectionOf(ofGeneration(control), 'qa').insertOne({ _id: 'qa_1' } as never)],
-])('a start without a registry is refused if there is %s', async (named, leave) => {
+])('a start without a registry is refused if MongoDB has %s', async (named, leave) => {
   await withControl(async (control) => {
     await leave(control);
     await expect(ensureRegistry(control)).rejects.toThrow(named);
@@ -60,12 +60,12 @@ test.each<[string, (control: Db) => Promise<unknown>]>([
   });
 });
 
-test('empty collections and their indexes are no read model', async () => {
+test('empty collections and their indexes do not count as a read model', async () => {
   await withControl(async (control) => {
     await ensureControlIndexes(control);
     for (const number of [1, 7])
       await ensureIndexes(generationDatabase(control.client, control.databaseName, number));
-    // as an operator creates sharded ones
+    // given a collection that an operator has created beforehand, to shard it
     await control.createCollection('blocked_keys');
     const sharded = (await readCollections(control)).get('blocked_keys');
     const registry = await ensureRegistry(control);

@@ -28,8 +28,9 @@ import { projector, report as comparison } from '../support/facts.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-/** The operator's clock, and when the generations got their states: long enough ago for every grace period. */
+/** The time by the operator's clock. */
 export const present = new Date('2126-03-20T12:00:00Z');
+/** The time at which generations got their states: every grace period since then has passed. */
 export const longAgo = new Date('2126-03-10T12:00:00Z');
 export const secondsBefore = (seconds: number, instant = present) =>
   new Date(instant.getTime() - seconds * 1_000);
@@ -117,7 +118,7 @@ export async function openRebuild() {
       completeTo,
       updatedAt: present,
     }));
-    // Once: a session of DocumentDB may keep a dropped collection in its cache, and refuses to create it again.
+    // Only once: DocumentDB may keep a dropped collection in the cache of a session, and refuse to create it again.
     if (!withIndexes.has(number)) await ensureIndexes(databaseOf(number));
     withIndexes.add(number);
     await progressOf(control).insertMany(documents);
@@ -197,12 +198,11 @@ export async function openRebuild() {
      * Inserts a document, each time into a new collection: a session of DocumentDB may cache a dropped collection, and
      * then finds no document in its successor.
      */
-    document: async (number: number) => {
+    insertDocument: async (number: number) => {
       collectionsCreated += 1;
       await databaseOf(number).collection(`documents_${collectionsCreated}`).insertOne({});
     },
-    /** How many documents a generation has. */
-    documents: async (number: number) => {
+    countDocuments: async (number: number) => {
       const collections = await databaseOf(number).collections();
       const counts = await Promise.all(collections.map((collection) => collection.countDocuments()));
       return counts.reduce((sum, count) => sum + count, 0);
@@ -218,6 +218,7 @@ export async function openRebuild() {
     forgetProgress: async () => {
       for (const name of ['progress', 'watermarks']) await control.collection(name).deleteMany({});
     },
+    /** The documents of the control database, by collection. */
     everything: async () => {
       const collections = await control.collections();
       const contents = await Promise.all(

@@ -7,9 +7,7 @@ import { samplesOf } from '../../shared/control/samples.ts';
 import { standingLetters } from '../support/dead-letters.ts';
 import { comparisonReport, generation, longAgo, present, type Rebuild, secondsBefore } from './fixture.ts';
 
-/**
- * At this time replicas have noticed a switch, and projectors that saved progress at `present` still count as running.
- */
+/** Late enough for replicas to notice a switch, and early enough for a projector that saved at `present` to count. */
 export const later = secondsBefore(-20);
 export const nothing = { documents: 0 };
 
@@ -51,7 +49,7 @@ export function operatorsOf(rebuild: Rebuild) {
     await rebuild.given(generations);
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
-      await rebuild.document(number);
+      await rebuild.insertDocument(number);
       const ended = {
         _id: `${number}`,
         generation: number,
@@ -71,9 +69,9 @@ export function operatorsOf(rebuild: Rebuild) {
     const found = await standingLetters(rebuild.control);
     return found.map(({ offset, generations }) => `${offset}: ${String(generations)}`);
   };
-  /** The documents of a generation, and how many of each collection of the control database are about it. */
+  /** The number of documents of a generation, and of the documents about it in each control collection. */
   const stored = async (number: number) => {
-    const found: Record<string, number> = { documents: await rebuild.documents(number) };
+    const found: Record<string, number> = { documents: await rebuild.countDocuments(number) };
     const about = { $or: [{ generation: number }, { _id: number as never }] };
     for (const { collectionName } of await rebuild.control.collections()) {
       // Every generation stays in the registry. `deadLetterIds` names the dead letters that still exist.
@@ -91,8 +89,8 @@ export function operatorsOf(rebuild: Rebuild) {
     processes: 1,
   });
 
-  /** Readers and projectors can continue: one generation is active, and complete. */
-  async function expectLivable(): Promise<void> {
+  /** Expects that one generation is active and complete, so that readers and projectors can continue. */
+  async function expectOneActive(): Promise<void> {
     const { generations, generation: number } = await rebuild.registry();
     const active = generations.filter(({ state }) => state === 'active');
     expect(active.map((one) => one.number)).toEqual([number]);
@@ -115,7 +113,7 @@ export function operatorsOf(rebuild: Rebuild) {
     deadLetterIds,
     stored,
     everythingOf,
-    expectLivable,
+    expectOneActive,
     historyOf,
   };
 }

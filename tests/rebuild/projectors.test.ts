@@ -14,7 +14,7 @@ import { generation, longAgo, present, secondsBefore, useRebuild } from './fixtu
 
 const rebuild = useRebuild();
 
-/** Runs a projector while `use` runs, with the errors that it has logged. */
+/** Runs a projector while `use` runs. `errors` are the lines that it logs. */
 async function withProjector(
   settings: object,
   use: (projector: Awaited<ReturnType<typeof runProjector>>, errors: string[]) => Promise<void>,
@@ -62,24 +62,25 @@ test('a build loads the log up to its end at the start, and then applies the lat
   });
 });
 
-test('a generation whose first projector has waited for its topics has missed nothing', async () => {
+test('a generation whose first projector has waited for its topics has missed no tombstone', async () => {
   // given a generation that was registered eight days ago, and whose projector has read nothing since
   const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
   await rebuild.given([generation(1, 'active', { registeredAt: daysAgo(8) })]);
   await rebuild.forgetProgress();
-  const bad = async () => {
+  const findMissedTombstones = async () => {
     const { generations } = await rebuild.status({ now: async () => new Date() });
     return generations[0]?.findings.filter(({ name }) => name === 'tombstones');
   };
-  expect(await bad()).toEqual([]);
+  expect(await findMissedTombstones()).toEqual([]);
   await withProjector({}, async (projector, lines) => {
     await publish(rebuild, [created('tag', 'tag_first')]);
     const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
     await eventually(async () => (await isStored()) !== null);
     const [own] = (await rebuild.registry()).generations;
-    expect({ lines, bad: await bad(), longestBehindSeconds: own?.longestBehindSeconds }).toEqual({
+    const longestBehindSeconds = own?.longestBehindSeconds;
+    expect({ lines, findings: await findMissedTombstones(), longestBehindSeconds }).toEqual({
       lines: [],
-      bad: [],
+      findings: [],
       longestBehindSeconds: undefined,
     });
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);

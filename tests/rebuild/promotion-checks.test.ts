@@ -15,13 +15,13 @@ import {
 } from './fixture.ts';
 
 const rebuild = useRebuild();
-/** This acceptance does not need Kafka. */
+/** Accepts that a generation has older data, without Kafka. */
 const acceptOlder = (generation: number, dryRun = false) =>
   acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
 const failed = ({ findings }: Switched) => findings.filter(({ isAccepted }) => !isAccepted);
 const accepted = ({ findings }: Switched) => findings.filter(({ isAccepted }) => isAccepted);
 const names = (findings: Switched['findings']) => findings.map(({ name }) => name);
-const active = (changes: object) =>
+const changeActiveProgress = (changes: object) =>
   progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: changes });
 
 describe('a promotion is refused, and changes nothing, for', () => {
@@ -133,7 +133,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
 
   test('a dead letter stored after the projectors of the active generation stopped', async () => {
     // given an active generation whose projectors stopped before the rejection
-    await active({ updatedAt: secondsBefore(90) });
+    await changeActiveProgress({ updatedAt: secondsBefore(90) });
     await rebuild.setWatermark(1, secondsBefore(90));
     await rebuild.deadLetter({ at: secondsBefore(60) });
     expect(names(failed(await rebuild.switchOnce(2)))).toEqual(['rejects']);

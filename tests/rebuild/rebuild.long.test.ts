@@ -85,7 +85,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     projectors.set(generation, projector);
     await projector.logged('projecting');
   };
-  const killProjector = async (generation: number) => projectors.get(generation)?.stop('SIGKILL');
+  const killProjector = (generation: number) => projectors.get(generation)?.stop('SIGKILL');
   const rebuild = async (...args: string[]) => {
     const { code, text, errors } = await cli('rebuild', ...args, '--json');
     return { code, output: (text ? JSON.parse(text) : errors) as Record<string, unknown> };

@@ -74,7 +74,7 @@ describe('a release that changes a projection', () => {
    * Resolves once this replica alone is live: a replica may announce itself only after it serves, and may count as live
    * after its end.
    */
-  const onlyReplica = ({ pid }: Service) =>
+  const untilOnlyReplica = ({ pid }: Service) =>
     eventually(async () => {
       const { control } = testEnvironment;
       const pids = (await liveReplicas(control, await storeTime(control))).map((replica) => replica.pid);
@@ -137,12 +137,12 @@ describe('a release that changes a projection', () => {
   test('is promoted only once no old replica is left, and can be rolled back', async () => {
     const before = startApi('.');
     await eventually(async () => (await tagShown(before)) === 'Billing');
-    await onlyReplica(before);
+    await untilOnlyReplica(before);
     expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '2'))).toContain('replicas');
     const after = startApi(next.folder);
     await eventually(async () => (await tagShown(after)) === 'Billing');
     await before.stop();
-    await onlyReplica(after);
+    await untilOnlyReplica(after);
     const promoted = await cli(next.folder, 'rebuild', 'promote', '2');
     expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
     expect(await tagShown(after)).toBe('Billing!');

@@ -13,7 +13,7 @@ import { createRandom } from '../support/random.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 
-/** Another organization has these tags first. While it has them, projectors reject the records of their lives. */
+/** Another organization creates tags of these ids first. While it has them, projectors reject the others' records. */
 const taken = ['tag_0', 'tag_1', 'tag_2', 'tag_3'];
 const takers = taken.map((id) => ({ ...created('tag', id), orgId: 'org_2' }));
 

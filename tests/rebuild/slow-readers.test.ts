@@ -47,7 +47,7 @@ async function given(active: number): Promise<void> {
  * Waits until the replica has noticed a switch, which any request makes it do, and announced it with this number of
  * readers of the generation before. The replica's first announcement may also count the request that triggered it.
  */
-const isServed = (number: number, readers = 0) =>
+const untilServed = (number: number, readers = 0) =>
   eventually(async () => {
     await api.get('/v1/tickets?limit=1');
     const replica = await processesOf<Replica>(rebuild.control).findOne();
@@ -83,11 +83,11 @@ async function rollBackFrom(active: number): Promise<void> {
   ];
   const after = { generation: standby, generations };
   await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: after });
-  await isServed(standby, 2);
+  await untilServed(standby, 2);
 }
 
 test('a drop waits for requests in progress and names them, and each gets its complete response', async () => {
-  await isServed(2);
+  await untilServed(2);
   const readers = await startReaders();
   await rollBackFrom(2);
   const lines: string[] = [];
@@ -105,7 +105,7 @@ test('a drop waits for requests in progress and names them, and each gets its co
 
 test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
   await given(4);
-  await isServed(4);
+  await untilServed(4);
   const readers = await startReaders();
   await rollBackFrom(4);
   // when a drop has not heard of this replica

@@ -15,14 +15,14 @@ import { generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 
-/** Expects that something is refused with these texts, and that the control database is as before. */
-async function expectRefused(refused: () => Promise<unknown>, ...says: string[]): Promise<void> {
+/** Expects that a command is refused with these texts, and that the control database is as before. */
+async function expectRefused(command: () => Promise<unknown>, ...texts: string[]): Promise<void> {
   const before = await rebuild.everything();
-  const error = await refused().then(
+  const error = await command().then(
     () => new Error('it was not refused'),
     (reason: unknown) => reason as Error,
   );
-  for (const text of says) expect(error.message).toContain(text);
+  for (const text of texts) expect(error.message).toContain(text);
   expect(await rebuild.everything()).toEqual(before);
 }
 
@@ -90,7 +90,7 @@ describe('a start is refused, and registers nothing,', () => {
     );
   });
 
-  test('and support-cli logs each step at debug level', async () => {
+  test('but logs each step at debug level', async () => {
     const verb = ['services/cli/main.ts', 'rebuild', 'start', '--why', 'test'];
     const env = { PATH: process.env.PATH, ...rebuild.environment, LOG_LEVEL: 'debug' };
     const { stdout, stderr } = await promisify(execFile)(process.execPath, verb, { env });
@@ -143,7 +143,7 @@ describe('a start is refused, and registers nothing,', () => {
     await expectRefused(() => start({ mongo: few.mongo }), refusal, 'add space first');
   });
 
-  test('but with just enough it is not, and the check of the right to write leaves nothing', async () => {
+  test('but not with just enough disk space, and the check of the right to write leaves no collection', async () => {
     await using enough = await withStats({ ...space, fsUsedSize: 850 * mb });
     expect(await start({ mongo: enough.mongo })).toBe(2);
     expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
@@ -162,8 +162,8 @@ describe('a drop is refused, and removes nothing,', () => {
       generation(2, 'standby', { since: secondsBefore(71 * 3_600) }),
       generation(3, 'dropped'),
     ]);
-    await rebuild.document(1);
-    await rebuild.document(2);
+    await rebuild.insertDocument(1);
+    await rebuild.insertDocument(2);
   });
   afterEach(async () => {
     for (const collection of await rebuild.databaseOf(1).collections()) await collection.deleteMany({});
@@ -177,11 +177,11 @@ describe('a drop is refused, and removes nothing,', () => {
     const before = await rebuild.everything();
     expect(await drop(2, true, true)()).toBe('dry-run');
     expect(await rebuild.everything()).toEqual(before);
-    expect(await rebuild.documents(2)).toBe(1);
+    expect(await rebuild.countDocuments(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
-    expect(await rebuild.documents(2)).toBe(0);
+    expect(await rebuild.countDocuments(2)).toBe(0);
     expect(await readLogGaps(rebuild.control, 2)).toEqual([]);
-    expect(await rebuild.documents(1)).toBe(1);
+    expect(await rebuild.countDocuments(1)).toBe(1);
   });
 
   test('while a replica serves it', async () => {
@@ -191,21 +191,21 @@ describe('a drop is refused, and removes nothing,', () => {
         'generation 2 is still read by process 41 on api-1, which serves it',
       );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
-    expect(await rebuild.documents(2)).toBe(1);
+    expect(await rebuild.countDocuments(2)).toBe(1);
     // A replica that has not announced itself for ten seconds counts as dead, and so do its requests.
     await rebuild.control.collection('processes').updateOne({}, { $set: { at: secondsBefore(11) } });
     expect(await drop(2, true)()).toBe('dropped');
-    expect(await rebuild.documents(2)).toBe(0);
+    expect(await rebuild.countDocuments(2)).toBe(0);
   });
 
   test('but may be repeated, and then removes late writes of a projector', async () => {
     expect(await drop(2, true)()).toBe('dropped');
-    await rebuild.document(2);
+    await rebuild.insertDocument(2);
     await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
     expect(await drop(2, false, true)()).toBe('was-dropped');
-    expect(await rebuild.documents(2)).toBe(1);
+    expect(await rebuild.countDocuments(2)).toBe(1);
     expect(await drop(2)()).toBe('was-dropped');
-    expect(await rebuild.documents(2)).toBe(0);
+    expect(await rebuild.countDocuments(2)).toBe(0);
     expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);
   });
 });

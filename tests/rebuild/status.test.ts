@@ -14,7 +14,7 @@ const rebuild = useRebuild();
 describe('an operator reads in the status', () => {
   const wait = (timeout = 0) => ({ generation: 2, timeout });
 
-  test('the state of every living generation, and that a build is on its way', async () => {
+  test('the state of every living generation, and that a build is in progress', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'catching-up'), generation(3, 'dropped')]);
     await rebuild.announceReplica();
     // One partition of each was last saved a minute ago: projectors run all the same.
@@ -97,7 +97,7 @@ describe('an operator reads in the status', () => {
     expect((await rebuild.status()).generations[0]?.lagSeconds).toBeNull();
   });
 
-  test('first of the document of the served generation, after a promotion too', async () => {
+  test('the document of the served generation before the others, also after a promotion', async () => {
     await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
     await rebuild.setWatermark(1, secondsBefore(8));
     const tag = { _id: 'tag_1', orgId: 'org_1', version: 1, revision: 1, position: null };
@@ -112,7 +112,7 @@ describe('an operator reads in the status', () => {
     ]);
   });
 
-  test('everything that lies in MongoDB while Kafka is away; `rebuild await` gives it longer', async () => {
+  test('everything that MongoDB holds while Kafka is away; `rebuild await` waits for Kafka for longer', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
     await rebuild.deadLetter({ generations: [1, 2] });
     const silent = () => new Promise<never>(() => undefined);

@@ -16,7 +16,7 @@ describe('documents of the served generation', () => {
   const deps = (changes: object = {}) => ({ ...builds.rebuild.deps(changes), cli: 'cli' });
   const repair = (kind: Kind, options: Partial<VerifyOptions> = {}) =>
     verify(deps(), { ...usual, kind, ...options });
-  const look = (options: Partial<VerifyOptions> = {}) =>
+  const compareOnly = (options: Partial<VerifyOptions> = {}) =>
     verify(deps(), { ...usual, isRepair: false, ...options });
   const stored = async (kind: Kind, id: string) => collection(kind).findOne({ _id: id });
   const historyOf = async () => (await builds.rebuild.registry()).history;
@@ -26,7 +26,7 @@ describe('documents of the served generation', () => {
   const right: Partial<VerifyResult> = { differing: 0, repaired: 0, fields: {}, samples: [], absent: [] };
 
   test('are right if a projector has written them', async () => {
-    expect(await look()).toEqual({ generation: 1, ...right, compared: history.length });
+    expect(await compareOnly()).toEqual({ generation: 1, ...right, compared: history.length });
   });
 
   test('are right again after a repair, if joined fields, references or sort keys were wrong', async () => {
@@ -64,19 +64,19 @@ describe('documents of the served generation', () => {
   test('are shown and not changed without --repair', async () => {
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     const before = [await stored('ticket', 'ti_1'), await historyOf()];
-    expect(await look()).toMatchObject({
+    expect(await compareOnly()).toMatchObject({
       ...{ differing: 1, repaired: 0 },
       samples: [{ kind: 'ticket', id: 'ti_1', fields: ['joined.tags'] }],
     });
     expect([await stored('ticket', 'ti_1'), await historyOf()]).toEqual(before);
     await repair('ticket');
-    expect(await look()).toMatchObject(right);
+    expect(await compareOnly()).toMatchObject(right);
   });
 
   test('are wrong if a joined entity has changed without its fan-out', async () => {
     await edit('tag', 'tag_1', { $set: { 'state.name': 'renamed' } });
     const samples = [{ kind: 'ticket', id: 'ti_1', fields: ['joined.tags'], reason: null }];
-    expect(await look()).toMatchObject({ differing: 1, samples });
+    expect(await compareOnly()).toMatchObject({ differing: 1, samples });
     await edit('tag', 'tag_1', { $set: { 'state.name': 'billing' } });
     await repair('ticket');
   });
@@ -112,7 +112,7 @@ describe('documents of the served generation', () => {
       samples: [{ id: 'chan_1', fields: ['byCreated'] }],
     });
     await edit('channel', 'chan_1', { $set: { 'state.archivedAt': null } });
-    expect(await look()).toMatchObject(right);
+    expect(await compareOnly()).toMatchObject(right);
   });
 
   test('that differ only because their projector lags are right once it has caught up', async () => {
@@ -121,8 +121,12 @@ describe('documents of the served generation', () => {
       if (line.includes('comparing again')) repaired = repair('ticket');
     };
     let repaired: Promise<unknown> = Promise.resolve();
-    const later = { ...deps({ report }), now: async () => (await repaired, present) };
-    expect(await verify(later, { ...usual, isRepair: false, kind: 'ticket' })).toMatchObject(right);
+    const afterRepair = async () => {
+      await repaired;
+      return present;
+    };
+    const caughtUp = { ...deps({ report }), now: afterRepair };
+    expect(await verify(caughtUp, { ...usual, isRepair: false, kind: 'ticket' })).toMatchObject(right);
   });
 
   test('are read page by page, without a cursor that stays open', async () => {
@@ -138,8 +142,8 @@ describe('documents of the served generation', () => {
     const onStarted = ({ commandName }: { commandName: string }) => sent.push(commandName);
     mongo.on('commandStarted', onStarted);
     try {
-      expect(await look({ kind: 'tag' })).toMatchObject({ compared: 451, differing: 0 });
-      expect(await look({ kind: 'tag', after: 'tag_copy_199' })).toMatchObject({ compared: 250 });
+      expect(await compareOnly({ kind: 'tag' })).toMatchObject({ compared: 451, differing: 0 });
+      expect(await compareOnly({ kind: 'tag', after: 'tag_copy_199' })).toMatchObject({ compared: 250 });
       await builds.compare();
     } finally {
       mongo.off('commandStarted', onStarted);
@@ -155,10 +159,10 @@ describe('documents of the served generation', () => {
     const serve = (generation: number) =>
       control.collection('generations').updateOne({}, { $set: { generation } });
     // when another generation is served after the first batch
-    const asked = { count: 0 };
+    let clockReads = 0;
     const now = async () => {
-      asked.count += 1;
-      if (asked.count === 1) await serve(2);
+      clockReads += 1;
+      if (clockReads === 1) await serve(2);
       return present;
     };
     await collection('channel').updateMany({}, { $set: { 'joined.agent': {} } });
@@ -202,13 +206,13 @@ describe('documents of the served generation', () => {
       await processes.updateOne({ _id: 'other' }, { $set: { state, at: secondsBefore(20) } });
       await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
     }
-    // and while a projector saves progress without an announcement, like a build from before the register
+    // and while a projector saves progress without an announcement
     await processes.deleteOne({ _id: 'other' });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.processId': true } });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     // A comparison without repair shows the change before the projectors of this release run.
-    expect(await look({ kind: 'ticket' })).toMatchObject({ differing: 1 });
+    expect(await compareOnly({ kind: 'ticket' })).toMatchObject({ differing: 1 });
     await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });
     await expect(repair('ticket')).resolves.toMatchObject({ repaired: 1 });
     await progressOf(control).deleteOne({ _id: 'other' });
@@ -218,7 +222,7 @@ describe('documents of the served generation', () => {
     const { rebuild } = builds;
     await rebuild.databaseOf(1).collection('contacts').rename('hidden');
     try {
-      await expect(look({ kind: 'ticket' })).rejects.toThrow('_g1.contacts is gone');
+      await expect(compareOnly({ kind: 'ticket' })).rejects.toThrow('_g1.contacts is gone');
     } finally {
       await rebuild.databaseOf(1).collection('hidden').rename('contacts');
     }
