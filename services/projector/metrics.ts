@@ -10,7 +10,7 @@ import { repeatCauses } from './materialize/rounds.ts';
 /** The metrics by their use in the code. The `help` of each is its description. */
 export type Metrics = RecordMetrics & DeadLetterMetrics & EngineMetrics & LagMetrics & { registry: Registry };
 
-/** About records, from the fetch on. */
+/** The metrics of records, from the fetch on. */
 type RecordMetrics = {
   fetched: Counter<'topic'>;
   events: Counter<'topic'>;
@@ -22,14 +22,14 @@ type RecordMetrics = {
   batchRecords: Histogram;
 };
 
-/** About the records that are not applied. */
+/** The metrics of records that are not applied. */
 type DeadLetterMetrics = {
   deadLetters: Counter<'topic' | 'reason'>;
   deadLettersUnapplied: Gauge<'topic' | 'reason'>;
   deadLetterBytes: Gauge;
 };
 
-/** About the documents that the engine writes, and the sweep. */
+/** The metrics of the documents that the engine writes, and of the sweep. */
 type EngineMetrics = {
   repeated: Counter<'kind' | 'cause'>;
   fanOutWaiting: Gauge;
@@ -37,7 +37,7 @@ type EngineMetrics = {
   notRefreshed: Counter<'kind'>;
 };
 
-/** About the age of the data. */
+/** The metrics of the age of the data. */
 type LagMetrics = {
   lag: Gauge<'topic' | 'partition'>;
   position: Gauge<'topic' | 'partition'>;
@@ -54,7 +54,7 @@ type LagMetrics = {
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  // The default of 10 ms would be most of the work of an idle projector.
+  // With the default of 10 ms, the monitoring would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   registerBuildInfo(registry);
   return {
@@ -210,15 +210,15 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
 /** Labels all metrics with the generation, and begins the series whose labels are known. */
 export function initializeMetrics(metrics: Metrics, generation: number, topics: string[]): void {
   metrics.registry.setDefaultLabels({ generation });
-  const ofTopics = topics.map((topic) => ({ topic }));
+  const topicLabels = topics.map((topic) => ({ topic }));
   const rejections = topics.flatMap((topic) =>
     Object.keys(rejectionReasons).map((reason) => ({ topic, reason })),
   );
   beginAtZero(metrics, {
-    fetched: ofTopics,
-    events: ofTopics,
-    late: ofTopics,
-    foreignCommits: ofTopics,
+    fetched: topicLabels,
+    events: topicLabels,
+    late: topicLabels,
+    foreignCommits: topicLabels,
     deadLetters: rejections,
     notRefreshed: kinds.map((kind) => ({ kind })),
     repeated: kinds.flatMap((kind) => repeatCauses.map((cause) => ({ kind, cause }))),

@@ -44,13 +44,13 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     const group: Waiting[] = [];
     let records = 0;
     while (records < groupRecordsMax) {
-      const one = waiting.shift();
-      if (!one) break;
-      const { stopping, onQueued } = one.attempt;
+      const next = waiting.shift();
+      if (!next) break;
+      const { stopping, onQueued } = next.attempt;
       onQueued?.(false);
-      if (stopping?.aborted) one.reject(stopping.reason);
-      else group.push(one);
-      records += one.chunk.records.length;
+      if (stopping?.aborted) next.reject(stopping.reason);
+      else group.push(next);
+      records += next.chunk.records.length;
     }
     return group;
   };
@@ -62,9 +62,9 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error);
       // One chunk may be the cause. Applied by itself, it fails again, and the other chunks succeed.
-      for (const one of group) {
-        const ended = applyGroup([one]);
-        if (isOneAtATime) await ended;
+      for (const member of group) {
+        const attempt = applyGroup([member]);
+        if (isOneAtATime) await attempt;
       }
     }
   };
@@ -80,13 +80,14 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   return {
     apply: (chunk, attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
-      const one = { chunk, attempt, resolve, reject };
-      if (!isOneAtATime && chunk.records.length >= largeChunkRecords) void applyGroup([one]);
-      else {
-        attempt.onQueued?.(isOneAtATime);
-        waiting.push(one);
-        if (!isApplyingGroups) void applyGroups();
+      const member = { chunk, attempt, resolve, reject };
+      if (!isOneAtATime && chunk.records.length >= largeChunkRecords) {
+        void applyGroup([member]);
+        return promise;
       }
+      attempt.onQueued?.(isOneAtATime);
+      waiting.push(member);
+      if (!isApplyingGroups) void applyGroups();
       return promise;
     },
     setOneAtATime: (isOn) => {

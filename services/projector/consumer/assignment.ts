@@ -8,7 +8,7 @@ import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
 import { createFetchControl, placesIn } from './fetch-control.ts';
 
-/** The largest share of the memory that one partition may take, however few partitions are assigned. */
+/** The largest share of the memory that one partition may take, even if it is the only one. */
 const partitionShareMax = 1 / 8;
 
 export type AssignmentDeps = {
@@ -80,12 +80,12 @@ export function createAssignment(
       listeners.push(listener);
     },
     replace: (memberAssignment, memberId) => {
-      const before = new Map(assigned);
+      const formerPartitions = new Map(assigned);
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
       assigned.clear();
       for (const place of placesIn(topics)) {
         const key = partitionKey(place);
-        const former = before.get(key);
+        const former = formerPartitions.get(key);
         // A member that has lost its session gets another id. Other members may have applied more records since.
         const isKept = memberId === lastMemberId && former !== undefined && former.position !== null;
         if (isKept) former.commitAgain();
@@ -93,7 +93,9 @@ export function createAssignment(
       }
       lastMemberId = memberId;
       // A chunk that ends late is harmless, because each of its writes is guarded.
-      for (const [key, former] of before) if (assigned.get(key) !== former) void former.stop(0);
+      for (const [key, former] of formerPartitions) {
+        if (assigned.get(key) !== former) void former.stop(0);
+      }
       fetches.pauseAll(topics);
       return [...assigned.values()];
     },

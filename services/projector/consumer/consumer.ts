@@ -36,7 +36,7 @@ export type ConsumerDeps = AssignmentDeps & {
   groupId: string;
   /** The topics and the generation that this projector announces to its group. */
   own: OwnMembership;
-  /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
+  /** Without a heartbeat for this time, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
   /** See `StartOffsetDeps`. */
   beginningOf: (key: string) => number;
@@ -95,11 +95,11 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   return {
     onApplied: assignment.onApplied,
     snapshot: (ends) =>
-      assignment.partitions().map((one) => {
-        const key = partitionKey(one);
-        return one.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
+      assignment.partitions().map((partition) => {
+        const key = partitionKey(partition);
+        return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
       }),
-    isCaughtUp: () => assignment.partitions().every((one) => one.isCaughtUp()),
+    isCaughtUp: () => assignment.partitions().every((partition) => partition.isCaughtUp()),
     detectGaps: async (log) => {
       const gaps = await findGaps(assignment.partitions(), log);
       if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));
@@ -108,12 +108,12 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     stop: async (beforeLeaving) => {
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
-      // If this fails, the group continues from an earlier offset and applies some records again.
+      // If this fails, the next owner starts from an earlier position and applies some records again.
       await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
-      // Between GROUP_JOIN and the first fetch, kafkajs resolves this at once without leaving the group: the partitions
-      // then have no owner until the session times out.
+      // Between GROUP_JOIN and the first fetch, kafkajs resolves this without leaving the group. The partitions then
+      // have no owner until the session times out.
       await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not leave the group'),
       );
@@ -138,7 +138,7 @@ function createConsumer(
     sessionTimeout: sessionTimeoutMs,
     heartbeatInterval: sessionTimeoutMs / 10,
     rebalanceTimeout: 60_000,
-    // An added partition is noticed within this time.
+    // The consumer notices an added partition within this time.
     metadataMaxAge: 10_000,
     // A broker sends new records at once, and otherwise answers after this time. It is short, because kafkajs sends no
     // heartbeat before the answer, and a stopping consumer waits for the answer.

@@ -26,7 +26,7 @@ export type FetchControl = {
   backOff: (partition: Partition) => void;
   /** Pauses all partitions of a new assignment: kafkajs would fetch them before their start offsets are known. */
   pauseAll: (topics: TopicPartitions[]) => void;
-  /** Pauses every partition for good. */
+  /** Pauses every partition until the process ends. */
   stop: () => void;
 };
 

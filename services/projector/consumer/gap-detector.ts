@@ -47,12 +47,12 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
  */
 export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
   const { offset, topicId } = read;
-  const found = { topic, partition, topicId: log.topicId };
+  const place = { topic, partition, topicId: log.topicId };
   if (topicId !== null && log.topicId !== null && log.topicId !== topicId)
-    return { ...found, kind: 'replaced', from: 0, to: offset - 1 };
-  if (log.low > offset) return { ...found, kind: 'deleted', from: offset, to: log.low - 1 };
+    return { ...place, kind: 'replaced', from: 0, to: offset - 1 };
+  if (log.low > offset) return { ...place, kind: 'deleted', from: offset, to: log.low - 1 };
   const sharedEnd = endOfSharedLog(read, log);
-  return sharedEnd < offset ? { ...found, kind: 'diverged', from: sharedEnd, to: offset - 1 } : null;
+  return sharedEnd < offset ? { ...place, kind: 'diverged', from: sharedEnd, to: offset - 1 } : null;
 }
 
 /** The offset up to which the log certainly has the records that the projector has read. */
@@ -88,7 +88,7 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; observations: number }>();
   return async (partitions, state) => {
     const compared = await compareEpochs(epochEnds, partitions, state);
-    const found: typeof suspects = new Map();
+    const nextSuspects: typeof suspects = new Map();
     const gaps: Gap[] = [];
     for (const fetching of partitions) {
       const { topic, partition, fetchState } = fetching;
@@ -105,13 +105,13 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
         if (epoch.isCompared) fetchState.setCompared(epoch.currentEpoch);
         continue;
       }
-      const before = suspects.get(fetching);
-      const observations = before?.offset === offset ? before.observations + 1 : 1;
+      const suspect = suspects.get(fetching);
+      const observations = suspect?.offset === offset ? suspect.observations + 1 : 1;
       // Kafka never assigns the id of a deleted topic again, so one observation is enough.
       if (observations >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
-      found.set(fetching, { offset, observations });
+      nextSuspects.set(fetching, { offset, observations });
     }
-    suspects = found;
+    suspects = nextSuspects;
     return gaps;
   };
 }

@@ -1,4 +1,4 @@
-/** A consumer that has run for this long since its last failure restarts at once, in milliseconds. */
+/** How long a consumer must run without a failure before its next restart has no pause, in milliseconds. */
 const calmAfterMs = 60_000;
 /** Each further failure makes the pause longer by this step, up to the longest pause, in milliseconds. */
 const stepMs = 1_000;

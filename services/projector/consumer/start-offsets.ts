@@ -60,7 +60,7 @@ export async function findStartOffsets(
   const committed = await committedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
-  const recorded = new Map(progress.map((one) => [partitionKey(one), one.applied]));
+  const recorded = new Map(progress.map((saved) => [partitionKey(saved), saved.applied]));
   const epochEnds = await appliedEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];

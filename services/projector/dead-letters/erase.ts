@@ -61,10 +61,12 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
       control,
       deadLetters.map(({ _id }) => _id),
     );
-    const isLost = (id: string) => entries.get(id)?.isLost ?? false;
-    const placed = deadLetters.map((one) => ({ ...one, ...positionOf({ ...one, isLost: isLost(one._id) }) }));
-    const due = placed.filter(isErased).map(({ _id }) => _id);
-    if (due.length > 0) await purgeDeadLetters(control, due, { at: now(), by });
+    const withPositions = deadLetters.map((deadLetter) => {
+      const isLost = entries.get(deadLetter._id)?.isLost ?? false;
+      return { ...deadLetter, ...positionOf({ ...deadLetter, isLost }) };
+    });
+    const erasedIds = withPositions.filter(isErased).map(({ _id }) => _id);
+    if (erasedIds.length > 0) await purgeDeadLetters(control, erasedIds, { at: now(), by });
   }
 }
 
@@ -105,10 +107,10 @@ export async function eraseSince(
     signal.throwIfAborted();
     onProgress();
     await recheck(deps, deadLetters);
-    for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
+    for (const [topic, topicLetters] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
       const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;
-      const ids = ofTopic.flatMap(({ subjects }) => subjects);
+      const ids = topicLetters.flatMap(({ subjects }) => subjects);
       await eraseDeadLetters(deps, await erasuresOf(store, kind, ids, new Map()));
     }
   }
@@ -130,8 +132,8 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOfId(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
-      const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
-      for (const stored of found) {
+      const envelopes = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
+      for (const stored of envelopes) {
         const accepted = (deletions.get(stored._id) ?? []).filter(
           (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
         );

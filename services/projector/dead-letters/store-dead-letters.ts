@@ -43,15 +43,13 @@ export async function storeDeadLetters(
   const purged = await addToLedger(deps, topic, rejected);
   // A worker may have stored bytes of purged records, and crashed before its recheck.
   await removeBytes(deps.control, [...purged]);
-  const standing = rejected.filter((one) => !purged.has(idOf(topic, one)));
+  const idOf = ({ record }: RejectedRecord): string => recordId({ topic, ...record.position });
+  const standing = rejected.filter((item) => !purged.has(idOf(item)));
   const attachments = await attachBytes(deps, topic, standing);
-  const gone = await recheck(deps, attachments);
-  const isIn = (ids: Set<string>) => (one: RejectedRecord) => ids.has(idOf(topic, one));
-  const kept = new Set(attachments.map(({ _id }) => _id).filter((id) => !gone.has(id)));
-  return { standing, attached: standing.filter(isIn(kept)) };
+  const removed = await recheck(deps, attachments);
+  const attachedIds = new Set(attachments.map(({ _id }) => _id).filter((id) => !removed.has(id)));
+  return { standing, attached: standing.filter((item) => attachedIds.has(idOf(item))) };
 }
-
-const idOf = (topic: string, { record }: RejectedRecord): string => recordId({ topic, ...record.position });
 
 /** Adds the records to their spans. Returns the ids of the records that were purged before. */
 async function addToLedger(
@@ -60,13 +58,18 @@ async function addToLedger(
   rejected: RejectedRecord[],
 ): Promise<Set<string>> {
   const bySpan = Map.groupBy(rejected, ({ record }) => spanIdOf({ topic, ...record.position }));
-  const at = now();
+  const rejectedAt = now();
   const purged = new Set<string>();
   await changeSpans(control, bySpan.keys(), (span) => {
-    const ofSpan = bySpan.get(span._id) ?? [];
-    const rejects = ofSpan.map(({ record, rejection }): Reject => ({ ...record.position, ...rejection }));
-    rejectRecords(span, rejects, { generation, now: at });
-    for (const one of ofSpan) if (recordIn(span, one.record.position)?.purged) purged.add(idOf(topic, one));
+    const spanRecords = bySpan.get(span._id) ?? [];
+    const rejects = spanRecords.map(({ record, rejection }): Reject => ({
+      ...record.position,
+      ...rejection,
+    }));
+    rejectRecords(span, rejects, { generation, now: rejectedAt });
+    for (const { record } of spanRecords) {
+      if (recordIn(span, record.position)?.purged) purged.add(recordId({ topic, ...record.position }));
+    }
   });
   return purged;
 }
@@ -74,17 +77,17 @@ async function addToLedger(
 /** Stores the bytes of the records, by one command, as far as the share allows. Returns the stored ones. */
 async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: RejectedRecord[]) {
   if (standing.length === 0) return [];
-  let left = await deps.shares.left(topic);
-  const share = left;
+  const availableBytes = await deps.shares.left(topic);
+  let leftBytes = availableBytes;
   const storedAt = deps.now();
   const attachments: RecordBytes[] = [];
   for (const { record } of standing) {
-    if (left <= 0) break;
+    if (leftBytes <= 0) break;
     const onFailed: OnStepFailed = (step, error) =>
       deps.onProjectorError?.({ ...record.position, topic }, projectorError(step, error).detail, error);
     const fields = recordFields(topic, deps.prefix, record, onFailed);
-    if (!fields || fields.size > Math.min(left, attachedBytesMax)) continue;
-    left -= fields.size;
+    if (!fields || fields.size > Math.min(leftBytes, attachedBytesMax)) continue;
+    leftBytes -= fields.size;
     attachments.push({ ...fields, _id: recordId(fields), storedAt });
   }
   if (attachments.length === 0) return [];
@@ -94,7 +97,7 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: 
       updateOne: { filter: { _id }, update: { $set: { storedAt: at }, $setOnInsert: fields }, upsert: true },
     })),
   );
-  deps.shares.add(topic, share - left);
+  deps.shares.add(topic, availableBytes - leftBytes);
   return attachments;
 }
 
@@ -112,7 +115,7 @@ export async function recheck(
   const purged = ids.filter((id) => records.get(id)?.purged);
   await removeBytes(control, purged);
   const closed = ids.filter((id) => !records.has(id));
-  const storedAt = new Map(attachments.map((one) => [one._id, one.storedAt]));
-  await removeUnchangedBytes(control, closed, storedAt);
+  const storedAtById = new Map(attachments.map(({ _id, storedAt }) => [_id, storedAt]));
+  await removeUnchangedBytes(control, closed, storedAtById);
   return new Set([...purged, ...closed]);
 }

@@ -25,20 +25,21 @@ let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
  * content type says so; otherwise binary mode if there is a header `ce_specversion`; otherwise structured mode if the
  * value says so. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
-export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
+export function readContent({ value, headers: headerBytes, undecodable }: KafkaRecord): Content {
   if (undecodable !== undefined)
     return rejected('undecodable', 'the batch of the record cannot be decompressed or decoded');
-  if (value !== null && given.equals(structuredHeaders)) return readStructured(value);
-  const headers = readHeaders(given);
+  if (value !== null && headerBytes.equals(structuredHeaders)) return readStructured(value);
+  const headers = readHeaders(headerBytes);
   for (const [name, text] of headers) {
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);
   }
   if (value === null) return announcesDeletion(headers) ? readBinary(headers, null) : 'tombstone';
   if (isStructured(headers)) {
-    structuredHeaders = Buffer.from(given);
+    structuredHeaders = Buffer.from(headerBytes);
     return readStructured(value);
   }
   if (headers.has('ce_specversion')) return readBinary(headers, value);
+  // Neither the content type nor a header names the mode. Only a value with a `specversion` is an event.
   const content = readStructured(value);
   if ('attributes' in content && content.attributes.specversion !== undefined) return content;
   const { reason, detail } =

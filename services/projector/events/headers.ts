@@ -13,8 +13,9 @@ export type Headers = Map<string, string | null>;
 /** One header of a record. */
 export type RecordHeader = { name: string; value: Buffer | null };
 
-/** The most headers of a record, and their bytes together. A record beyond either is dead-lettered. */
+/** The most headers of a record. A record with more becomes a dead letter. */
 const headersMax = 1_000;
+/** The most bytes of all headers of a record together. */
 const headersBytesMax = 256 * 1024;
 
 /** The attributes of CloudEvents that the projector reads. */
@@ -25,7 +26,7 @@ const wantedLengths = new Set([...wanted].map(({ length }) => length));
 /** The bytes of an empty list of headers. */
 export const noHeaders = varint(0);
 
-/** Describes headers that are beyond their bounds; null for others. */
+/** Describes headers that exceed their limits; null for others. */
 export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | null =>
   headers.length > headersBytesMax || readVarint({ bytes: headers, at: 0 }) > headersMax
     ? `headers: must be at most ${headersMax}, and take at most ${headersBytesMax} bytes`
@@ -67,7 +68,7 @@ export function measureHeaders(headers: KafkaRecord['headers']): { count: number
   return { count, bytes };
 }
 
-/** Every header of a record, in its order. The values are parts of `headers`. */
+/** Decodes all headers of a record, in their order. The values are parts of `headers`, not copies. */
 export function decodeHeaders(headers: KafkaRecord['headers']): RecordHeader[] {
   const cursor = { bytes: headers, at: 0 };
   return Array.from({ length: readVarint(cursor) }, () => ({
@@ -76,7 +77,7 @@ export function decodeHeaders(headers: KafkaRecord['headers']): RecordHeader[] {
   }));
 }
 
-/** The headers as a record carries them; the inverse of `decodeHeaders`. */
+/** Encodes headers in Kafka's format: the inverse of `decodeHeaders`. */
 export const encodeHeaders = (headers: RecordHeader[]): Buffer =>
   Buffer.concat([
     varint(headers.length),

@@ -40,8 +40,8 @@ function parseTombstone(kind: Kind, key: string, { position }: KafkaRecord): Par
 function parseEvent(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, known: Upcasts): Parsed {
   const { type } = raw.attributes;
   const newest = newestVersion(known, kind);
-  const found = typeof type === 'string' ? parseType(kind, type) : null;
-  if (!found || found.schemaVersion > newest) {
+  const parsedType = typeof type === 'string' ? parseType(kind, type) : null;
+  if (!parsedType || parsedType.schemaVersion > newest) {
     const reason = typeof type === 'string' ? 'unknown_type' : 'bad_envelope';
     const versions = newest === 1 ? 'v1' : `v1 to v${newest}`;
     return rejected(reason, `type: must be support.${kind}.(created|updated|deleted).${versions}`);
@@ -49,8 +49,8 @@ function parseEvent(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent,
   const envelope = attributes[kind].safeParse(raw.attributes);
   if (!envelope.success) return rejected('bad_envelope', describeIssues(envelope.error));
   if (envelope.data.subject !== key) return rejected('key_mismatch', 'subject: must equal the record key');
-  const data = () => upcastData(kind, found.schemaVersion, raw, known);
-  return toChange(kind, found.verb, envelope.data, data, record);
+  const data = () => upcastData(kind, parsedType.schemaVersion, raw, known);
+  return toChange(kind, parsedType.verb, envelope.data, data, record);
 }
 
 /** Turns the data into the newest schema version. An upcast gets data that was not validated, so it may throw. */
@@ -74,8 +74,9 @@ function toChange(
   newest: () => Data,
   { position, value }: KafkaRecord,
 ): Parsed {
-  const at = time ?? new Date(position.timestampMs);
-  if (verb === 'deleted') return { change: { op: 'delete', id, orgId, version, time: at, position } };
+  const publishedAt = time ?? new Date(position.timestampMs);
+  const fields = { id, orgId, version, time: publishedAt, position };
+  if (verb === 'deleted') return { change: { op: 'delete', ...fields } };
   const data = newest();
   if ('rejected' in data) return data;
   const state = states[kind].safeParse(data.value);
@@ -83,7 +84,7 @@ function toChange(
   if (state.data.id !== id) return rejected('key_mismatch', 'data.id: must equal the subject');
   const oversize = describeOversize(value?.length ?? 0, state.data);
   if (oversize) return rejected('too_large', oversize);
-  return { change: { op: 'upsert', id, orgId, version, state: state.data, time: at, position } };
+  return { change: { op: 'upsert', ...fields, state: state.data } };
 }
 
 /**

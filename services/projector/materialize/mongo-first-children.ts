@@ -41,10 +41,10 @@ export async function readFirstChildren(
   while (remaining.length > 0 && childCount < childrenMax) {
     const wanted = remaining.slice(0, parentsPerRead);
     const limit = Math.min(childrenPerRead, wanted.length * max);
-    const found = await readOf(wanted, limit);
-    for (const child of found) add(child);
-    const last = found.at(-1);
-    if (found.length < limit || !last) {
+    const children = await readOf(wanted, limit);
+    for (const child of children) add(child);
+    const last = children.at(-1);
+    if (children.length < limit || !last) {
       remaining.splice(0, wanted.length);
       continue;
     }
@@ -57,8 +57,8 @@ export async function readFirstChildren(
     }
     remaining.splice(0, index + 1);
   }
-  const children = [...families].map(([id, family]): [string, Child[]] => [id, [...family.values()]]);
-  return { children: new Map(children), remaining };
+  const byParent = [...families].map(([id, family]): [string, Child[]] => [id, [...family.values()]]);
+  return { children: new Map(byParent), remaining };
 }
 
 /** The order of MongoDB's indexes. */

@@ -41,7 +41,9 @@ export type PartitionDeps = TopicPartition & {
   retryDelayMs: number;
 };
 
-/** After this long, in milliseconds, a batch that is applied in parts gives its memory back to the other partitions. */
+/**
+ * The time after which a batch that is applied in parts gives its memory back to the other partitions, in milliseconds.
+ */
 const releaseBatchAfterMs = 1_000;
 
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */

@@ -32,7 +32,7 @@ export type Positions = {
   isCatchingUp: (targets: Map<string, number>) => boolean;
 };
 
-/** A partition that has not moved for this long, in milliseconds, is stalled: no other partition waits for it. */
+/** The time without movement after which a partition is stalled, in milliseconds. No other partition waits for it. */
 const stalledAfterMs = 5_000;
 
 export function createPositions(nowMs: () => number): Positions {

@@ -16,9 +16,8 @@ const waitsForBroker = (cause: HoldCause | undefined): boolean =>
 export function createDeliveryLog({ logger }: { logger: Logger }) {
   const waits = new Map<string, { mark: string; sinceMs: number; isLogged: boolean }>();
   return (nowMs: number, snapshot: Snapshot[], ends: ReadonlyMap<string, { end: number }>): void => {
-    for (const one of snapshot) {
-      const { topic, partition, position, cause, throttledMs } = one;
-      const key = partitionKey(one);
+    for (const { topic, partition, position, cause, throttledMs } of snapshot) {
+      const key = partitionKey({ topic, partition });
       const end = ends.get(key)?.end ?? 0;
       if (!waitsForBroker(cause) || position >= end) {
         waits.delete(key);

@@ -19,13 +19,13 @@ export type Liveness = {
   failure: (nowMs: number) => string | null;
 };
 
-/** A partition with records that has not moved for this long, in milliseconds, is stuck. */
+/** The time after which a partition that has records, but does not move, is stuck, in milliseconds. */
 const stuckAfterMs = 300_000;
 
 /**
- * After this long without an observation, in milliseconds, the commit loop hangs, or fails because of a bug. After this
- * long without a commit while the brokers respond, the group no longer has this member, or its coordinator is away. It
- * is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
+ * The time after which missing observations or commits are a failure, in milliseconds. Without observations, the commit
+ * loop hangs, or fails because of a bug. Without commits, the group no longer has this member, or its coordinator is
+ * away. The time is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
  */
 const silentAfterMs = 900_000;
 
