@@ -141,7 +141,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a new document stays although its owner is deleted',
     file: join,
-    edits: { 'ownerDeleted ||= found?.deletedAt !== undefined;': '' },
+    edits: { 'ownerDeleted ||= owner?.deletedAt !== undefined;': '' },
   },
   {
     name: 'children are read in no order, and a child that is returned twice counts twice',

@@ -166,7 +166,7 @@ async function explainReferences(
   );
   const explained = await Promise.all(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {
-      const wanted = ids.get(edge) ?? [];
+      const wanted = ids[edge] ?? [];
       const found = await collectionOf<StoredDocument>(database, to)
         .find({ _id: { $in: wanted } })
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })

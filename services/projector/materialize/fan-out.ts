@@ -138,6 +138,7 @@ async function findStale(
   superseded: StoredState[],
   stale: Stale,
 ): Promise<Reconciled[]> {
+  if (dependentKinds(kind).length === 0) return [];
   const changed = staleEdges(kind, entities);
   const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
   const withoutCursor = changed.filter(({ entity }) => !hasCursor(deps, entity));

@@ -4,7 +4,7 @@ import { recheckReferences, type References } from './join.ts';
 import type { Store } from './store.ts';
 
 const edge = edgesOf('ticket').find((one) => one.type === 'children') as ChildrenEdge;
-const ticketOf = (id: string) => ({ id, orgId: 'org_1', ids: new Map<string, string[]>() });
+const ticketOf = (id: string) => ({ id, orgId: 'org_1', ids: {} });
 const referencesTo = (children: Map<string, object[]>) =>
   ({ byKind: new Map(), byParent: new Map([[edge, children]]) }) as unknown as References;
 

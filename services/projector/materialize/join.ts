@@ -8,7 +8,9 @@ import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 /** A living document to be joined, with the ids that its state names over each edge, by the edge's name. */
 export type Joining = { id: string; orgId: string; ids: IdsByEdge };
 
-export type IdsByEdge = ReadonlyMap<string, string[]>;
+export type IdsByEdge = Readonly<Record<string, string[]>>;
+
+const noIds: string[] = [];
 
 /** The entities that documents are joined from. Their revisions are compared again after the write. */
 export type References = {
@@ -18,10 +20,10 @@ export type References = {
 
 /** The ids that a complete state names over the edges of its kind. */
 export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): IdsByEdge {
-  const byEdge = new Map<string, string[]>();
+  const byEdge: Record<string, string[]> = {};
   for (const edge of edgesOf(kind)) {
-    if (edge.type === 'reference') byEdge.set(edge.name, edge.ids(state));
-    if (edge.type === 'owner') byEdge.set(edge.name, [idIn(state, edge.parentField)]);
+    if (edge.type === 'reference') byEdge[edge.name] = edge.ids(state);
+    if (edge.type === 'owner') byEdge[edge.name] = [idIn(state, edge.parentField)];
   }
   return byEdge;
 }
@@ -29,7 +31,7 @@ export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): IdsB
 /** The same ids as `idsInState`, from the references of a stored document. */
 export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
   const byEdge = Map.groupBy(refs, (ref) => ref.slice(0, ref.indexOf(':')));
-  return new Map(
+  return Object.fromEntries(
     edgesOf(kind).map(({ name }) => [
       name,
       (byEdge.get(name) ?? []).map((ref) => ref.slice(name.length + 1)),
@@ -71,13 +73,13 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
   switch (edge.type) {
     case 'reference':
     case 'owner':
-      return joining.ids.get(edge.name) ?? [];
+      return joining.ids[edge.name] ?? noIds;
     case 'through': {
       const children = childrenOf(references, edge.via, joining);
       return [...new Set(children.map(({ state }) => idIn(state, edge.field)))];
     }
     case 'children':
-      return [];
+      return noIds;
   }
 }
 
@@ -107,6 +109,21 @@ export type Joined = {
   ownerMissing: boolean;
 };
 
+/** The entity that an edge leads to, unless it is unknown or of another organization. */
+function findReferenced(edge: Edge, id: string, { orgId }: Joining, { byKind }: References) {
+  const entity = byKind.get(edge.to)?.get(id);
+  return entity?.orgId === orgId ? entity : undefined;
+}
+
+/**
+ * The fields of an entity that the edge embeds, out of the fields of all edges, which the store reads together. Null if
+ * the entity is missing.
+ */
+function embeddedState(edge: Edge, id: string, joining: Joining, references: References): StoredState | null {
+  const state = findReferenced(edge, id, joining, references)?.state;
+  return state ? pick(state, edge.fields) : null;
+}
+
 /** Joins one document. A deleted entity, or one of another organization, is missing in `joined`, but not in `refs`. */
 export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};
@@ -114,19 +131,16 @@ export function join(kind: Kind, joining: Joining, references: References): Join
   let ownerDeleted = false;
   let ownerMissing = false;
   for (const edge of edgesOf(kind)) {
-    const entities = references.byKind.get(edge.to);
-    // The store reads an entity once, with the fields of all edges. Each edge embeds only its own fields.
-    const embedded: StoredState[] = [];
-    for (const id of idsOver(edge, joining, references)) {
-      refs.push(refOf(edge.name, id));
-      const entity = entities?.get(id);
-      const found = entity?.orgId === joining.orgId ? entity : undefined;
-      if (edge.type === 'owner') {
-        ownerDeleted ||= found?.deletedAt !== undefined;
-        ownerMissing ||= found?.state === undefined;
-      } else if (found?.state) embedded.push(pick(found.state, edge.fields));
+    const ids = idsOver(edge, joining, references);
+    for (const id of ids) refs.push(refOf(edge.name, id));
+    if (edge.type === 'owner') {
+      for (const id of ids) {
+        const owner = findReferenced(edge, id, joining, references);
+        ownerDeleted ||= owner?.deletedAt !== undefined;
+        ownerMissing ||= owner?.state === undefined;
+      }
+      continue;
     }
-    if (edge.type === 'owner') continue;
     if (edge.type === 'children') {
       const children = childrenOf(references, edge, joining);
       for (const { _id } of children) refs.push(refOf(edge.name, _id));
@@ -134,7 +148,11 @@ export function join(kind: Kind, joining: Joining, references: References): Join
       resolved[edge.name] = { items: children.map(({ state = {} }) => pick(state, edge.fields)), moreAfter };
       continue;
     }
-    resolved[edge.name] = edge.type === 'reference' && edge.single ? (embedded[0] ?? null) : embedded;
+    // A single edge names at most one entity.
+    const [first] = ids;
+    if (edge.type !== 'reference' || !edge.single)
+      resolved[edge.name] = ids.flatMap((id) => embeddedState(edge, id, joining, references) ?? []);
+    else resolved[edge.name] = first === undefined ? null : embeddedState(edge, first, joining, references);
   }
   const { joined, isPending } = projections[kind].join(resolved);
   return { joined, isPending, refs, ownerDeleted, ownerMissing };
@@ -149,8 +167,8 @@ export async function recheckReferences(store: Store, kind: Kind, joinings: Join
     readChanged(store, idsToRead(kind, joinings, read), read),
     readFamilies(store, kind, joinings),
   ]);
+  if (changed.size === 0 && families.length === 0) return [];
   const namesChanged = (joining: Joining): boolean =>
-    changed.size > 0 &&
     edgesOf(kind).some((edge) => {
       const ids = changed.get(edge.to);
       return ids !== undefined && idsOver(edge, joining, read).some((id) => ids.has(id));

@@ -78,7 +78,8 @@ export function planRound<K extends Kind>(
     const guard = broken ? broken.guard : (current?.revision ?? null);
     const target = { id, current, guard };
     const { write, rejections } = planWrite(deps, kind, target, accepted, rules, work);
-    rejected.set(id, rejections);
+    if (rejections.length > 0) rejected.set(id, rejections);
+    else rejected.delete(id);
     if (write) planned.push(write);
     if (write && broken) deps.onUnreadable?.(kind, id, broken.field);
   }

@@ -104,7 +104,7 @@ export async function reconcile<K extends Kind>(
 /** The number of references that a join of the document reads, plus one for the document. */
 function referencesOf({ joining }: { joining: Joining | null }): number {
   let count = 1;
-  joining?.ids.forEach((ids) => (count += ids.length));
+  for (const edge in joining?.ids) count += joining.ids[edge]?.length ?? 0;
   return count;
 }
 

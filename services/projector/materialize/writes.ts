@@ -74,8 +74,11 @@ function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>
     return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = joinedFields(deps, item, joined, revision);
   if (!upsert && current) return { op: 'join', document: fields, guard: current.revision };
-  const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
-  if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
+  const document: StoredDocument = Object.assign(fields, { orgId: entity.orgId, version: entity.version });
+  if (upsert) {
+    document.state = upsert.state;
+    Object.assign(document, resources[kind].sortKeys(upsert.state));
+  }
   return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind, item)), guard };
 }
 
