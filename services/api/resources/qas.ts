@@ -62,7 +62,7 @@ export const listQas = defineRoute({
   tag: 'Knowledge',
   summary: 'List the Q&As of the knowledge base',
   description:
-    'Returns the Q&As of the organization, oldest first. All pages together are a complete export.',
+    'Returns the Q&As of the organization by creation time and id, oldest first. All pages together are a complete export.',
   params: noParameters,
   query: z.object(pageParameters),
   response: qaListSchema,

@@ -84,7 +84,7 @@ export interface Client {
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Channel>>;
   };
   qas: {
-    /** List the Q&As of the knowledge base. Returns the Q&As of the organization, oldest first. All pages together are a complete export. */
+    /** List the Q&As of the knowledge base. Returns the Q&As of the organization by creation time and id, oldest first. All pages together are a complete export. */
     list: (params?: ListQasParams, options?: RequestOptions) => ListRequest<Qa>;
   };
 }

@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * List the Q&As of the knowledge base
-         * @description Returns the Q&As of the organization, oldest first. All pages together are a complete export.
+         * @description Returns the Q&As of the organization by creation time and id, oldest first. All pages together are a complete export.
          */
         get: operations["listQas"];
         put?: never;
