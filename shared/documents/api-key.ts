@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Document, type Entity, tombstoneIndex } from './entity.ts';
 import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 
-/** The greatest limit of requests that is counted: the API keeps an instant of each counted request. */
+/** A higher rate limit counts as this one, because the API keeps an instant in memory for each counted request. */
 export const rateLimitMax = 1_000_000;
 
 /** The state of an API key. It holds the hash of the token, never the token. */

@@ -13,11 +13,11 @@ export type Envelope = {
   orgId: string;
   version: number;
   revision: number;
-  /** The latest record with this version that a projector has seen; null without one, or if its log is lost. */
+  /** The latest record with this version that a projector has seen; null without a record, or if its log is lost. */
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;
-  /** Set if a `deleted` event of this version was seen: no other record of the version brings the entity back. */
+  /** A `deleted` event has this version, so no other record of the version brings the entity back. */
   deletedByEvent?: true;
   /** When the deletion was applied. Absent unless the entity is deleted. */
   deletedAt?: Date;
@@ -54,7 +54,7 @@ export type Entity<State> = {
   idPrefix: string;
   /** The schema of `data` in its events. */
   state: z.ZodType<State>;
-  /** One `data`, as an event carries it. Tests vary it; the golden documents are made of it. */
+  /** An example of `data` in its events. Tests vary it, and the golden documents are made from it. */
   example: { id: string };
   collection: string;
   indexes: readonly (IndexDescription & { name: string })[];

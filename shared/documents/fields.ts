@@ -37,8 +37,8 @@ const Field = z.core.$constructor<z.ZodType, { type: 'custom'; parse: Parse }>(
 );
 
 /**
- * A field that is parsed in one step: zod's own checks and pipes create objects for each field of each record. Its
- * value is the result of `read`; null means that `read` has called `broken`.
+ * A zod schema of one field that parses in one step, because zod's own checks and pipes create objects for each field
+ * of each record. `read` returns the value, or null after it has called `broken`.
  */
 export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) => Output | null) => {
   const parse: Parse = (payload) => {
@@ -49,13 +49,13 @@ export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) 
   return new Field({ type: 'custom', parse }) as z.ZodType<Output, Input>;
 };
 
-/** Reports the rule that a value of the right type breaks: `continue` makes a union name the rule. */
+/** Reports the rule that a value of the right type breaks. `continue` makes a union report this rule, too. */
 export function broken({ issues, value: input }: Payload, message: string): null {
   issues.push({ code: 'custom', message, input, continue: true });
   return null;
 }
 
-/** A text; see `fieldOf`. */
+/** A field whose input is a text, as `fieldOf`. */
 const textField = <Output>(read: (value: string, payload: Payload) => Output | null) =>
   fieldOf<Output, string>((input, payload) => {
     if (typeof input === 'string') return read(input, payload);
@@ -63,7 +63,7 @@ const textField = <Output>(read: (value: string, payload: Payload) => Output | n
     return null;
   });
 
-/** JSON may contain lone surrogates. Each becomes U+FFFD, since UTF-8 cannot represent it. */
+/** A text of limited length. JSON may contain lone surrogates: each becomes U+FFFD, since UTF-8 cannot represent it. */
 const characters = (lengthMax: number) =>
   textField((value, payload) =>
     value.length <= lengthMax

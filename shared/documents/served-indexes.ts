@@ -1,8 +1,8 @@
 import type { IndexName, Kind } from './resources.ts';
 
 /**
- * The indexes that the reads of the API name in `hint`, by kind. The projector has filled a collection that has them,
- * or a restore has completed it: it builds the indexes after the data.
+ * The indexes that the reads of the API name in `hint`, by kind. Their presence also shows that a restore of the
+ * collection is complete, because a restore builds indexes after the data.
  */
 export const servedIndexes = {
   apiKey: ['token'],

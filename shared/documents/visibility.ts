@@ -8,18 +8,20 @@ const lastMs = 8_640_000_000_000_000;
 export type Retention = { dataRetentionDays: number | null };
 
 /**
- * The fields of a conversation by which it and its messages are shown. `channel` is null or absent while it is missing.
+ * The fields of a conversation that decide whether the API shows it and its messages. `channel` is null or absent while
+ * the channel is missing.
  */
 export type StoredConversation = {
   state: { updatedAt: Date };
   joined?: { channel?: Retention | null } | undefined;
 };
+
 /** The MongoDB projection of these fields. */
 export const visibilityFields = { 'state.updatedAt': 1, 'joined.channel.dataRetentionDays': 1 };
 
 /** `from` plus the retention; null if the data never expires. */
 function retainUntil(from: Date, retention: Retention | null | undefined): Date | null {
-  // Reads the instant even without a retention: a broken one, after an edit, throws, and the API leaves the document
+  // Reads the instant even without a retention: if an edit has broken it, this throws, and the API leaves the document
   // out.
   const fromMs = from.getTime();
   const days = retention?.dataRetentionDays;
@@ -30,14 +32,14 @@ function retainUntil(from: Date, retention: Retention | null | undefined): Date 
 
 const isPast = (until: Date | null, now: Date): boolean => until !== null && until <= now;
 
-/** The latest `from` whose data has expired at `now`; null if nothing expires. */
+/** Data from this instant or earlier has expired at `now`; null if nothing expires. */
 export function expiredUpTo({ dataRetentionDays }: Retention, now: Date): Date | null {
   if (!dataRetentionDays) return null;
   const ms = now.getTime() - dataRetentionDays * dayMs;
   return ms >= -lastMs ? new Date(ms) : null;
 }
 
-/** When a conversation expires or, given its `createdAt`, a message of it. Null: never. */
+/** When a conversation expires. With `createdAt` of a message as `from`: when this message expires. Null: never. */
 export const expiry = ({ state, joined }: StoredConversation, from = state.updatedAt): Date | null =>
   retainUntil(from, joined?.channel);
 

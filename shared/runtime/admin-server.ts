@@ -8,15 +8,16 @@ import type { Logger } from './logger.ts';
 type Probe = () => string | null;
 
 type Probes = { live: Probe; ready: Probe; metrics: Registry };
+
 /** A response to the platform. */
 type Answer = { status: number; type: string; body: string };
 
 type Address = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefined };
 
 /**
- * For a `main`: serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port
- * that clients of the API do not reach, if one is set. Any method but GET and HEAD is 405. If the port is in use, the
- * process exits with code 1.
+ * For a `main`: serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform if
+ * `ADMIN_PORT` is set. The port is separate, so that clients of the API do not reach them. If it is in use, the process
+ * exits with code 1.
  */
 export async function serveAdmin(
   { ADMIN_HOST: host, ADMIN_PORT: port }: Address,

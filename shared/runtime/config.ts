@@ -52,8 +52,8 @@ export const variableNames = (settings: z.ZodRawShape): string[] =>
   Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
 
 /**
- * The values that are set, also by files, and by name these files and their errors. An empty or blank variable counts
- * as absent.
+ * The values of the settings, from variables and from files, with the paths of these files and the errors of reading
+ * them. An empty or blank variable counts as absent.
  */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
   const given: Environment = {};
@@ -84,9 +84,9 @@ export function readSettingFile(path: string): string | undefined {
   }
 }
 
-/** The most characters in which a misspelt name differs from the name of a setting. */
+/** A variable counts as misspelt if its name differs from that of a setting by at most this many characters. */
 const misspellingMax = 2;
-/** Shorter names resemble too many variables of other programs. */
+/** Shorter names are not checked, because they resemble too many variables of other programs. */
 const misspeltLengthMin = 8;
 
 /** Warns of variables whose names nearly match a setting: a misspelt setting would silently keep its default. */
@@ -121,7 +121,7 @@ export function configOrExit<T>(result: ConfigResult<T>, service?: string): T & 
   return process.exit(2);
 }
 
-/** How a `main` prints what is wrong with its configuration. */
+/** How a `main` prints the warnings and errors of its configuration. */
 type Print = { warning: (text: string) => void; errors: (errors: string[]) => void };
 
 const asText: Print = {

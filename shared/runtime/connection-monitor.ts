@@ -6,7 +6,10 @@ import { within } from './within.ts';
 const readWithinMs = 10_000;
 
 export type ConnectionMonitor = {
-  /** Null while the clients work, or no connection would; otherwise the reason for a restart, in one line. */
+  /**
+   * The reason for a restart, in one line. Null while the clients work, and also while a new connection fails, because
+   * a restart would not help then.
+   */
   failure: () => string | null;
   /** Starts no further check, and does not wait for the one in progress. */
   stop: () => void;
@@ -16,13 +19,13 @@ export type ConnectionMonitor = {
 export type MonitoredClients = {
   /** The server's name for operators. */
   server: string;
-  /** By a name for operators: a small read through the open connections of a client. */
+  /** A small read through the open connections of each client, by the client's name for operators. */
   clients: Record<string, () => Promise<unknown>>;
   /** The same read through a new connection, which is then closed. */
   readFresh: () => Promise<unknown>;
-  /** Whether the error of a read is one of its connections. By default each is. */
+  /** Whether the error of a read is the fault of its connection, as every error is by default. */
   isFailure?: (error: unknown) => boolean;
-  /** Called with each client that has failed while a new connection worked. */
+  /** Called after each check with each client that has failed while a new connection worked. */
   repair?: (name: string, error: unknown) => Promise<void>;
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;
@@ -31,24 +34,25 @@ export type MonitoredClients = {
 export type MonitorTimes = {
   /** The pause between two checks, in milliseconds. */
   everyMs?: number;
-  /** The least time between two fresh connections, in milliseconds. */
+  /** The least time between two new connections, in milliseconds. */
   freshEveryMs?: number;
-  /** A client that fails for longer than this, while fresh connections work, needs a restart. In milliseconds. */
+  /** A client that fails for longer than this, while new connections work, needs a restart. In milliseconds. */
   failingMaxMs?: number;
 };
 
-/** A client whose reads fail while fresh connections work. */
+/** A client whose reads fail while new connections work. */
 type Failing = {
-  /** The first check that found it so. */
+  /** When a check first found this. */
   sinceMs: number;
-  /** The last one. Whether the client still fails since then, after a repair too, is unknown. */
+  /** When a check last found this. A repair may have helped since then. */
   lastMs: number;
   error: unknown;
 };
 
 /**
- * Reads through each client again and again. If a client fails and a fresh connection works, the fault is the client's.
- * After some minutes `failure` reports a client that still fails.
+ * Reads through each client every few seconds. A client can keep dead connections for ever, while a new client would
+ * work: if a read fails and a new connection works, `repair` is called, and after some minutes `failure` asks for a
+ * restart.
  */
 export function monitorConnections(
   {
@@ -67,9 +71,9 @@ export function monitorConnections(
 
   const check = async () => {
     const failed = new Map<string, unknown>();
-    const read = ([name, one]: [string, () => Promise<unknown>]) =>
-      inTime(one()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
-    await Promise.all(Object.entries(clients).map(read));
+    const readThrough = ([name, read]: [string, () => Promise<unknown>]) =>
+      inTime(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
+    await Promise.all(Object.entries(clients).map(readThrough));
     for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
     if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
     freshMs = nowMs();
@@ -87,7 +91,7 @@ export function monitorConnections(
       if (!isStopped) await repair?.(name, error);
     }
   };
-  // The next check meets the same error.
+  // An error is not reported here, because the next check meets it again.
   const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
   return {
     failure: () => {

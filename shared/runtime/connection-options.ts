@@ -2,7 +2,7 @@
 type Rule = {
   /** As the driver spells them. */
   options: string[];
-  /** Limited: accepted with the values that match `pattern`, which `values` describes. */
+  /** `limited`: accepted only with a value that matches `pattern`. `values` describes these values to an operator. */
   verdict: 'accepted' | 'limited' | 'ignored' | 'refused';
   pattern?: RegExp;
   values?: string;
@@ -174,8 +174,7 @@ const ruleOf = new Map(
 );
 
 /**
- * Why a value of an option is refused, or null. Null also for a name that the driver does not know: it refuses that
- * itself.
+ * Why a value of an option is refused; null if it is accepted. The driver itself refuses names that it does not know.
  */
 export function optionError(lowerCaseName: string, value: string): string | null {
   const rule = ruleOf.get(lowerCaseName);

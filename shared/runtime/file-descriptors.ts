@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from './logger.ts';
 
-/** Descriptors for the log, certificates, probes and scrapes, monitors of MongoDB's members, and Node itself. */
+/**
+ * Descriptors besides the connections: log, certificates, probes, scrapes, monitors of MongoDB's members, Node itself.
+ */
 const otherDescriptors = 100;
 
 /** The most files and connections that this process may have open; null if Linux reports no limit. */
@@ -15,8 +17,8 @@ function descriptorLimit(): number | null {
 }
 
 /**
- * Warns if this process may not open that many connections. Nothing shows that it has reached the limit: Node then
- * closes new connections at once, without an event that could be logged or counted.
+ * Warns at the start if the limit of open files is too low for the connections. At the limit itself no warning would be
+ * possible: Node closes new connections at once, without an event that could be logged or counted.
  */
 export function warnOfFewDescriptors(logger: Logger, connections: number): void {
   const limit = descriptorLimit();

@@ -1,6 +1,8 @@
 import type { Counter, Gauge } from 'prom-client';
 
-/** The labels of a counter; never for one without labels, which begins at 0 by itself, and for any other metric. */
+/**
+ * The labels of a counter; `never` for any other metric, and for a counter without labels, which begins at 0 by itself.
+ */
 type LabelsOf<Metric> =
   Metric extends Gauge<never>
     ? never
@@ -18,7 +20,9 @@ export type FirstSeries<Metrics> = {
   >[];
 };
 
-/** Begins these series at 0: Prometheus does not see the increase of a series that begins at 1. */
+/**
+ * Begins these series at 0. Otherwise Prometheus would miss the first event: a series that begins at 1 has no increase.
+ */
 export function beginAtZero<Metrics extends object>(metrics: Metrics, series: FirstSeries<Metrics>): void {
   for (const [name, labels] of Object.entries(series) as [keyof Metrics, Record<string, string>[]][])
     for (const one of labels) (metrics[name] as Counter).inc(one, 0);

@@ -4,7 +4,7 @@ import { within } from './within.ts';
 export type Closer = {
   name: string;
   close: () => Promise<unknown>;
-  /** It may take this long, and the time that earlier closers have left over. Then the next closer runs. */
+  /** Its time limit. It may also use the time that earlier closers have left over. Then the next closer runs. */
   deadlineMs: number;
 };
 
@@ -42,7 +42,7 @@ export function onShutdown(
     let untilMs = performance.now();
     for (const { name: closer, close, deadlineMs } of closers) {
       untilMs += deadlineMs;
-      // At least its own deadline, so that a stall of this process does not shorten the time of the next closer.
+      // At least its own limit, so that a stall of this process does not shorten the time of the next closer.
       const leftMs = Math.max(deadlineMs, Math.round(untilMs - performance.now()));
       try {
         await within(leftMs, close(), () => {

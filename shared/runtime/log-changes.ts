@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from './logger.ts';
 
 /**
- * Returns a function that logs a value at debug level, with the value before, each time that it has changed. The logger
- * redacts a field that is named `state`.
+ * Returns a function that logs a value at debug level if it has changed since the last call, with the value before. Do
+ * not name a field `state`, because the logger redacts it.
  */
 export function logChanges(
   logger: Pick<Logger, 'debug'>,

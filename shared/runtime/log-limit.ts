@@ -1,12 +1,13 @@
-/** Fields of a line that stands for others: how many alike were left out since the last one. */
+/** A field for a log line: how many lines of its kind were left out since the line before. */
 type LeftOut = { suppressed?: number };
 
+/** Calls `write` unless a line of this kind was written within the last second. */
 export type LogLimit = (write: (leftOut: LeftOut) => void) => void;
 
 /** At most one line is written in this time, in milliseconds. */
 const everyMsDefault = 1_000;
 
-/** Creates the limit of one kind of line: it writes the first of each second, and counts the others for the next. */
+/** Creates the limit for one kind of log line. The lines that it leaves out are counted in the next line. */
 export function createLogLimit(
   nowMs: () => number = () => performance.now(),
   everyMs = everyMsDefault,

@@ -1,13 +1,13 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
-/** Lines of this many bytes wait until stdout takes them; further lines are lost. */
+/** At most this many bytes wait while stdout takes none; further lines are lost. */
 const waitingBytesMax = 4 * 1_024 * 1_024;
-/** A line waits for others no longer than this. */
+/** A line waits at most this long for other lines, to be written together with them, in milliseconds. */
 const batchMs = 100;
-/** The pause after a failed attempt doubles from one millisecond to this. */
+/** The pause after a failed attempt doubles from one millisecond up to this. */
 const pauseMaxMs = 100;
-/** How long a process that ends waits for a reader that is slow. */
+/** A process that ends waits at most this long for a slow reader, in milliseconds. */
 const endMs = 1_000;
 
 export type LogOutput = {
@@ -29,9 +29,9 @@ type Options = {
 const descriptors = { stdout: 1, stderr: 2 } as const;
 
 /**
- * Lines for stdout. Losing lines never stops a service: if stdout takes no lines (its reader has stopped or left, or
- * the disk is full), the output tries again later. It collects lines up to `batchBytes`, or for 100 ms; a killed
- * process loses them.
+ * Writes log lines to stdout, and never stops or blocks a service. While stdout takes no lines (its reader has stopped
+ * or left, or the disk is full), lines wait up to a limit, and further lines are lost and counted. Lines are written
+ * together, once they have `batchBytes` or after 100 ms; a process that is killed loses the waiting ones.
  */
 export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
   let fd: number | null = null;

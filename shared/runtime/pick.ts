@@ -1,4 +1,6 @@
-/** The fields with these names. The documents of a list are literals, which take half the time. */
+/**
+ * Copies the fields with these names. The presenters of lists use object literals instead, which take half the time.
+ */
 export function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
   const picked = {} as Pick<T, K>;
   for (const name of names) picked[name] = from[name];

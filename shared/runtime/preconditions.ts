@@ -1,28 +1,33 @@
-/** A condition of a start. */
+/*
+ * The preconditions of a service's start: one list serves the start, which repeats each attempt, and `support-cli
+ * check`, which makes one attempt and prints a line for each.
+ */
+
+/** A condition that must be met before a service starts. */
 export type Precondition<In, Out> = {
   /** The name of its line in a check. */
   name: string;
   /** The settings that decide whether it is met. */
   setting: string;
-  /** Takes the results of the conditions before it, and resolves to its own. Rejects if it is not met. */
+  /** Receives the results of the conditions before it, and resolves to its own result. Rejects if it is not met. */
   run: (found: In) => Promise<Out>;
   /** Describes success to an operator. */
   describe: (found: In & Out) => string;
 };
 
-/** Makes one attempt, or several, to meet a condition. `describe` describes success. */
+/** Calls `attempt` once or several times, until the condition is met. `describe` describes success to an operator. */
 export type Meet = <Out>(
   condition: Pick<Precondition<never, never>, 'name' | 'setting'>,
   attempt: () => Promise<Out>,
   describe: (out: Out) => string,
 ) => Promise<Out>;
 
-/** Conditions in the order in which a start meets them: each one takes the results of those before it. */
+/** Conditions in the order in which a start meets them. Each receives the results of the conditions before it. */
 export type Preconditions<In, Out> = {
   list: readonly Pick<Precondition<never, never>, 'name' | 'setting'>[];
   /** The conditions with a further one after them. */
   and: <More extends object>(condition: Precondition<Out, More>) => Preconditions<In, Out & More>;
-  /** Meets them one after the other. Resolves to all their results. */
+  /** Meets the conditions one after the other. Resolves to all their results together. */
   meetAll: (base: In, meet: Meet) => Promise<Out>;
 };
 

@@ -23,8 +23,8 @@ type RepeatOptions = {
 };
 
 /**
- * Calls `run` repeatedly, `intervalMs` after each run has ended, whether it succeeded or failed. Errors go to
- * `onError`.
+ * Calls `run` again `intervalMs` after each run has ended, whether the run succeeded or failed. So runs never overlap,
+ * except with a stalled one. Errors go to `onError`.
  */
 export function repeat(
   run: (one: Run) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Splits items, in order, into chunks whose sizes add up to at most `sizeMax`. A larger item is a chunk of its own. */
+/** Splits items, in their order, into chunks of at most `sizeMax` in total. A larger item is a chunk of its own. */
 export function* splitBySize<T>(items: T[], sizeOf: (item: T) => number, sizeMax: number): Generator<T[]> {
   let chunk: T[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
 /**
- * The value of `working`, or that of `late` if `working` takes longer than `ms`; it then goes on unseen. An answer that
- * has arrived counts as in time, even if this process was too busy to read it.
+ * Resolves to the value of `working`, or after `ms` to the value of `late`; `working` then continues, and its value is
+ * ignored. An answer that has arrived in time counts, even if this process was too busy to read it.
  */
 export async function within<T, L>(ms: number, working: Promise<T>, late: () => L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection, Document } from 'mongodb';
 import { withinLimit } from './within-limit.ts';
 
-/** An unordered bulk write, which fails after a limit. */
+/** An unordered bulk write, which fails after a time limit. */
 export const bulkWrite = <T extends Document>(
   collection: Collection<T>,
   operations: AnyBulkWriteOperation<T>[],

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { errorChain } from '../runtime/error-message.ts';
 
-/** Errors of the language, of zod and BSON, and of the driver for a command that it does not send. */
+/** The names of errors that code throws: of the language, zod, BSON, and the driver before it sends a command. */
 const codeErrors = new Set([
   'Error',
   'TypeError',
@@ -17,7 +17,7 @@ const codeErrors = new Set([
   'MongoInvalidArgumentError',
 ]);
 
-/** The codes of zlib and zstd, the last for a decompressor that cannot be created. */
+/** The codes of zlib and zstd for a lack of memory. The last one: a decompressor cannot be created. */
 const memoryErrors = new Set<unknown>([
   'Z_MEM_ERROR',
   'ZSTD_error_memory_allocation',
@@ -53,7 +53,8 @@ const isAbort = (thrown: unknown): boolean =>
   typeof thrown === 'object' && thrown !== null && 'name' in thrown && abortErrors.has(thrown.name);
 
 /**
- * Node gives codes to its own type and range errors, too. Other errors with a code come from sockets, files and TLS.
+ * Whether an error comes from a socket, a file or TLS: it then has a code. Node also gives codes that begin with ERR_
+ * to its own type and range errors, which are errors of code.
  */
 const isOfSystem = (name: string, code: unknown): boolean =>
   code !== undefined && !(name !== 'Error' && typeof code === 'string' && code.startsWith('ERR_'));

@@ -16,8 +16,8 @@ import { patchConnections, patchTexts } from './driver-patch.ts';
 const serverSelectionTimeoutMs = 5_000;
 
 /**
- * How long a connection may take to open, in milliseconds. Connections that were begun in an outage of the network hold
- * the pool for as long after it, and the driver's default is 30 s.
+ * How long a connection may take to open, in milliseconds. Attempts that began during an outage of the network block
+ * the pool for this long after its end; the driver's default is 30 s.
  */
 const connectTimeoutMs = 5_000;
 
@@ -28,7 +28,7 @@ const connectTimeoutMs = 5_000;
 const majorityTimeoutMs = 30_000;
 
 type PoolOptions = {
-  /** Replaces the default. */
+  /** The pool size if the connection string has none; replaces the default. */
   poolSize?: number;
   /**
    * The upper limit of the pool size, even if the connection string has a larger one. Such a pool opens no connections

@@ -35,15 +35,15 @@ const { ByteUtils } = BSON.onDemand;
 
 /** The driver reads texts of up to this many bytes one byte at a time. */
 const shortBytesMax = 20;
-/** Replaces bytes that are not valid text. */
+/** The character with which the driver replaces bytes that are not valid text. */
 const replacement = '\uFFFD';
-/** Slots for short texts, one for each hash. A power of two. */
+/** The number of slots for known short texts, one for each hash. A power of two. */
 const shortTextsMax = 4_096;
 
 /**
- * Lets the driver find a short text that it has read before, such as the name of a field. As published (bson 7.3), it
- * collects the bytes of each in an array, half of the garbage of a list, and compares each character of a long one with
- * the replacement character.
+ * Makes the driver (bson 7.3) decode texts with less garbage. It collects the bytes of each short text in an array,
+ * which is half of the garbage of a list: the patch keeps known short texts, such as names of fields. For long texts
+ * the driver compares each character with the replacement character: the patch searches for it once.
  */
 export function patchTexts(): void {
   const { toUTF8 } = ByteUtils;

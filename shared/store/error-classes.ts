@@ -1,4 +1,7 @@
-/** The meanings of an error for the work that has met it. Of several in a chain, the first one here counts. */
+/**
+ * The classes of an error, by its meaning for the work. If a chain of causes has several, the first in this list
+ * counts.
+ */
 const classes = [
   /** A server does not admit the user, or does not permit the request: its settings or its rights are wrong. */
   'refuses-us',
@@ -35,7 +38,7 @@ export type Classified = {
   fix: string | null;
 };
 
-/** Classifies an error and its causes together: `one` classifies each of them, or returns null. */
+/** Classifies an error and its causes together. `one` classifies a single error, or returns null for an unknown one. */
 export function classifyChain(chain: Error[], one: (cause: Error) => Classified | null): Classified | null {
   const found = chain.flatMap((cause) => one(cause) ?? []);
   const [worst] = found.toSorted((a, b) => classes.indexOf(a.is) - classes.indexOf(b.is));

@@ -78,7 +78,7 @@ export function classifyOne(thrown: Error): Classified | null {
     return ofStore(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'passes');
   if (!isNativeError(error)) return null;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
-  // Also of a file that MONGODB_URL names, which the driver opens to connect: it may just be replaced.
+  // `open` is an error of a file that MONGODB_URL names: the driver opens it to connect, while it may be replaced.
   const isOfNetwork =
     socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
   return isOfNetwork ? ofStore('passes') : certificateError(error, 'store', certificates);

@@ -8,9 +8,9 @@ import { collectionOf } from './connection.ts';
 const unsupported = [59, 115, 238];
 
 /**
- * The numbers of the databases of generations beside a control database. To a user without the right to list all
- * databases, MongoDB lists only the readable ones. Empty if the store has no such list. Rejects if it refuses the
- * list to this user: databases that this process may not see may exist.
+ * The numbers of the generations that have a database beside a control database. MongoDB lists only the databases that
+ * the user may read. Empty if the server does not have this command. Rejects if it refuses the list to this user,
+ * because databases may exist that this process cannot see.
  */
 export async function listGenerationDatabases({ client, databaseName }: Db): Promise<number[]> {
   const pattern = new RegExp(`^${databaseName}_g([1-9][0-9]{0,8})$`);

@@ -6,14 +6,15 @@ import { type Commanded, type CommandLimits, runCommand } from './run-command.ts
 export type Hello = {
   /** The server's clock. */
   localTime: Date;
-  /** About the spread of its last write; a single server and mongos lack it. */
+  /** The last write of the server, and the last one that a majority has. A single server and mongos lack this field. */
   lastWrite?: { opTime?: OpTime; majorityOpTime?: OpTime; majorityWriteDate?: Date };
 };
+
 type OpTime = { ts: { toString: () => string } };
 
 /**
- * Asks the server that the control database is read from who it is. Rejects if it is not the primary: with
- * `directConnection=true` the driver reads from any member as if it were.
+ * Sends `hello` to the server of the control database. Rejects if the server is not the primary: with
+ * `directConnection=true` the driver would read from any member as if it were the primary.
  */
 export async function readHello(control: Commanded, limits: CommandLimits = {}): Promise<Hello> {
   const hello = await runCommand(control, { hello: 1 }, limits);

@@ -4,8 +4,8 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { indexesOf } from './structures.ts';
 
 /**
- * An index counts once a majority of the members has built it. By default MongoDB waits for every voting member,
- * without a limit: one that is down would hold up the start of a release that brings an index.
+ * The creation of an index ends once a majority of the members has built it. By default MongoDB waits for every voting
+ * member, without a limit: a single member that is down would block the start of a release with a new index.
  */
 export const builtByMajority = { commitQuorum: 'majority' } as const;
 
@@ -24,10 +24,10 @@ export async function ensureIndexes(database: Db): Promise<void> {
 export async function tryIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
     const existing = await indexesOf(database, resources[kind].collection);
-    const met = resources[kind].indexes.filter((declared) =>
+    const similar = resources[kind].indexes.filter((declared) =>
       existing.some((one) => one.name === declared.name || fieldsOf(one) === fieldsOf(declared)),
     );
-    if (met.length > 0) await createIndexes(database, kind, met);
+    if (similar.length > 0) await createIndexes(database, kind, similar);
   }
 }
 
@@ -42,6 +42,6 @@ async function createIndexes(database: Db, kind: Kind, indexes: readonly IndexDe
   }
 }
 
-/** The properties by which MongoDB distinguishes two indexes, beside their names. */
+/** The properties by which MongoDB distinguishes two indexes, besides their names. */
 const fieldsOf = ({ key, partialFilterExpression, unique, sparse }: IndexDescription): string =>
   BSON.EJSON.stringify([key, partialFilterExpression ?? null, unique ?? false, sparse ?? false]);

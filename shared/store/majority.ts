@@ -2,14 +2,15 @@ import type { Db } from 'mongodb';
 import { type Hello, readHello } from './hello.ts';
 
 /**
- * A write that a majority has not confirmed for this long waits for lost members, in milliseconds. An idle primary
- * writes every ten seconds, so the confirmed write before may be that old in a replica set without a fault.
+ * If the last confirmed write is older than this, in milliseconds, a majority is missing. An idle primary writes every
+ * ten seconds, so in a healthy replica set it may be ten seconds old.
  */
 const confirmedWithinMs = 20_000;
 
 /**
- * Since when no write of the services was confirmed, because a replica set has a primary, but no majority that holds
- * data: of a primary, a secondary and an arbiter the secondary is down. Null if writes are confirmed.
+ * The time of the last write that a majority has confirmed, if no later write is confirmed: the replica set has a
+ * primary, but too few members with data. An example is a primary and an arbiter without their secondary. Null if
+ * writes are confirmed.
  */
 export function noMajoritySince({ localTime, lastWrite }: Hello): Date | null {
   const { opTime, majorityOpTime, majorityWriteDate } = lastWrite ?? {};
@@ -18,6 +19,6 @@ export function noMajoritySince({ localTime, lastWrite }: Hello): Date | null {
   return localTime.getTime() - majorityWriteDate.getTime() > confirmedWithinMs ? majorityWriteDate : null;
 }
 
-/** The same, of the primary that the control database is read from. */
+/** The same, as the primary of the control database reports it. */
 export const readNoMajoritySince = async (control: Db): Promise<Date | null> =>
   noMajoritySince(await readHello(control));

@@ -1,6 +1,6 @@
 import { retryPauseMs } from './errors.ts';
 
-/** How work that fails is repeated. */
+/** How failed work is repeated. */
 export type RetryPolicy = {
   /** The pause after each failed attempt, in milliseconds. It is longer while MongoDB is overloaded. */
   pauseMs: number | ((attempt: number) => number);

@@ -1,7 +1,9 @@
 import { type Abortable, type Db, type Document, type RunCommandOptions, WriteConcern } from 'mongodb';
 import { withinLimit } from './within-limit.ts';
 
-/** The concern that each raw command needs. Without it, the defaults of the cluster would decide. */
+/**
+ * Whether a raw command takes the read or write concern of its database. Otherwise the cluster's defaults would apply.
+ */
 const concerns = {
   createIndexes: 'write',
   dbStats: 'none',
@@ -14,16 +16,16 @@ export type Command = {
   [Name in keyof typeof concerns]: Record<Name, unknown> & Document;
 }[keyof typeof concerns];
 
-/** The limits of a command; `maxTimeMS` is that of the server. */
+/** The limits of a command: the caller's signal, and `maxTimeMS`, after which the server ends it. */
 export type CommandLimits = Abortable & { maxTimeMS?: number };
 
 /** The parts of its database that a raw command needs. */
 export type Commanded = Pick<Db, 'command' | 'readPreference' | 'readConcern' | 'writeConcern'>;
 
 /**
- * Runs a command for which the driver has no method that suits. Adds the options that the driver adds only to its own
- * commands: the read preference and the concern of the database, and the limit of the server. Without a signal of its
- * own it fails after a minute.
+ * Runs a command for which the driver has no suitable method. Adds the options that the driver adds only to its own
+ * commands: read preference, read or write concern, and the server's time limit. Without the caller's signal, the
+ * command fails after a minute.
  */
 export async function runCommand(
   database: Commanded,

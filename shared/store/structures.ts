@@ -5,8 +5,8 @@ import { type Kind, kinds, resources } from '../documents/resources.ts';
 export type Collections = ReadonlyMap<string, string>;
 
 /**
- * An id distinguishes a collection from one of the same name with which a restore or an operator has replaced it. A
- * read of a missing collection returns an empty result without an error.
+ * Reads which collections exist. A read of a missing collection would return an empty result without an error, and only
+ * the id shows that a restore or an operator has replaced a collection by another of the same name.
  */
 export async function readCollections(
   database: Db,

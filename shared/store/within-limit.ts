@@ -1,6 +1,6 @@
 import { MongoNetworkTimeoutError } from 'mongodb';
 
-/** Longer than a write waits for a majority. */
+/** In milliseconds; longer than a write waits for a majority. */
 const defaultLimitMs = 60_000;
 
 /**
