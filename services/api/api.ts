@@ -33,7 +33,7 @@ import { startUnauthenticatedBudget } from './unauthenticated-budget.ts';
 type ApiDeps = {
   config: ApiConfig;
   mongo: MongoClient;
-  /** For keys, watermarks and request traces: however slow reads of data are, keys are still looked up. */
+  /** For keys, watermarks and request traces. A pool of its own, so that slow reads of data do not delay them. */
   authMongo: MongoClient;
   /** Null if the API does not terminate TLS. */
   credentials: Credentials | null;
@@ -49,7 +49,7 @@ type ApiDeps = {
 export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertificate'> & {
   /** The watermarks that requests read. They show whether the API is ready. */
   snapshots: ReadSnapshots;
-  /** Stop the API, in this order. The clients of the store stay open. */
+  /** Stop the API, in this order. They leave the clients of MongoDB open. */
   closers: Closer[];
 };
 

@@ -1,6 +1,6 @@
 import { isWithinShare } from './fair-share.ts';
 
-/** Of a limit of 100: the use by all, by the organization and by the key, and the further use that the key asks for. */
+/** Whether a key may use `more` of a limit of 100, at this use by all, by its organization and by itself. */
 const mayUse = (all: number, org: number, key: number, more: number) =>
   isWithinShare(100, more, { all, org, key });
 

@@ -23,9 +23,9 @@ import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
 import { pollReadiness } from './store/readiness.ts';
 
-/** The log waits for this many bytes: one write for each line would cost the API more processor time. */
+/** The log collects lines up to this many bytes: a write for each line would cost the API more processor time. */
 const logBatchBytes = 4_096;
-/** Connections for keys, watermarks and request traces. */
+/** The maximum of connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
 
 const nowMs = () => performance.now();

@@ -1,6 +1,6 @@
 /**
- * Returns a controller that aborts when `signal` does. Call `unlink` at the end: the signal can outlive thousands of
- * requests, and would keep a listener for each, as it would by `AbortSignal.any`.
+ * Returns a controller that aborts when `signal` does. Call `unlink` at the end, because the signal can outlive
+ * thousands of requests, and would keep a listener for each. `AbortSignal.any` would also keep a reference for each.
  */
 export function linkedController(signal: AbortSignal | undefined) {
   signal?.throwIfAborted();

@@ -5,14 +5,17 @@ import type { Reference } from '../openapi/types.ts';
 /** A field of a response by its path, such as `requester.email.verified` or `tags[].name`. */
 export type Field = {
   path: string;
-  /** In Markdown. */
+  /** The type in words, in Markdown, such as `string or null`. */
   type: string;
   description: string;
-  /** In Markdown: the variant of its parent that has the field. */
+  /** The variant that has the field, in Markdown, such as `type` is `email`; null if all variants have it. */
   only?: string | null;
 };
 
-/** Every field of a schema, in the order of the document, each directly followed by the fields inside it. */
+/**
+ * The fields of a schema, each directly followed by the fields inside it. Of a union, the first variant gives the
+ * discriminator and the fields that all variants share; the other fields name their variant in `only`.
+ */
 export function fieldsOf(
   spec: OpenApiDocument,
   given: JsonSchema,
@@ -23,20 +26,24 @@ export function fieldsOf(
   const objects = variants(spec, schema).filter(({ properties }) => properties);
   const [first] = objects;
   if (!first) return [];
+  const discriminator = resolve<Discriminated>(spec, schema).discriminator?.propertyName;
   const isShared = (name: string) =>
     objects.every((each) => JSON.stringify(property(each, name)) === JSON.stringify(property(first, name)));
   const pathOf = (name: string) => (prefix ? `${prefix}.${name}` : name);
-  const { discriminator } = resolve<Discriminated>(spec, schema);
-  return objects.flatMap((owner) =>
-    Object.keys(owner.properties ?? {}).flatMap((name) => {
-      const isTag = name === discriminator?.propertyName;
-      if (owner !== first && (isTag || isShared(name))) return [];
-      if (isTag) return field(spec, anyTag(objects, name), pathOf(name), only);
-      const tag = isShared(name) ? null : discriminator?.propertyName;
-      const condition = tag ? `\`${pathOf(tag)}\` is \`${String(property(owner, tag).const)}\`` : only;
-      return field(spec, property(owner, name), pathOf(name), condition);
-    }),
-  );
+  const fieldOf = (owner: JsonSchema, name: string): Field[] => {
+    const path = pathOf(name);
+    if (name === discriminator) return field(spec, discriminatorSchema(objects, name), path, only);
+    const own = property(owner, name);
+    if (!discriminator || isShared(name)) return field(spec, own, path, only);
+    const value = String(property(owner, discriminator).const);
+    return field(spec, own, path, `\`${pathOf(discriminator)}\` is \`${value}\``);
+  };
+  return objects.flatMap((owner) => {
+    const names = Object.keys(owner.properties ?? {});
+    const isOwn = (name: string) => name !== discriminator && !isShared(name);
+    const listed = owner === first ? names : names.filter(isOwn);
+    return listed.flatMap((name) => fieldOf(owner, name));
+  });
 }
 
 type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
@@ -44,7 +51,7 @@ type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
 /** The schema of the discriminator of a union, such as `type`, with the values of all variants. */
-function anyTag(objects: JsonSchema[], name: string): JsonSchema {
+function discriminatorSchema(objects: JsonSchema[], name: string): JsonSchema {
   const options = objects.map((each) => property(each, name));
   const texts = options.map(({ const: value, description = '' }) => `\`${String(value)}\`: ${description}`);
   return { anyOf: options, description: texts.join(' ') };
@@ -66,7 +73,7 @@ function withoutList(
   return list ? withoutList(spec, list.items as JsonSchema, `${prefix}[]`) : { schema: given, prefix };
 }
 
-/** The alternatives of a schema, null among them. */
+/** The alternatives of a schema, which may contain null. */
 function alternatives(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
   const schema = resolve<JsonSchema>(spec, given);
   const options = schema.oneOf ?? schema.anyOf;
@@ -76,7 +83,7 @@ function alternatives(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
 const variants = (spec: OpenApiDocument, given: JsonSchema) =>
   alternatives(spec, given).filter(({ type }) => type !== 'null');
 
-/** In Markdown, such as `string or null`. */
+/** The type of a schema in words, in Markdown, such as `string or null`. */
 export function typeOf(spec: OpenApiDocument, given: JsonSchema): string {
   const names = alternatives(spec, given).flatMap((schema) =>
     [schema.type ?? 'any'].flat().map((type) => typeName(spec, schema, type)),

@@ -33,7 +33,7 @@ export function createSite(settings: PageSettings): Site {
   };
 }
 
-/** The path of the Markdown of a page; a fragment stays behind it. */
+/** The path of the Markdown of a page. A fragment stays at its end. */
 export const markdownPath = (path: string) => path.replace(/(?=#|$)/, '.md');
 
 export type Page = {
@@ -98,7 +98,7 @@ function currentOf(section: string, path: string): 'page' | 'true' | null {
   return section !== '/docs' && path.startsWith(`${section}/`) ? 'true' : null;
 }
 
-/** The field of the search, with the query of the page that shows its results. */
+/** The field of the search. On the page of results it contains the query. */
 export const searchForm = ({ href }: Site, query = ''): Html =>
   html`<form role="search" action="${href('/docs/search')}">
     <input

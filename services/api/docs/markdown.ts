@@ -28,7 +28,7 @@ const marked = new Marked({
   },
 });
 
-/** The id of a heading, as repositories that show Markdown make it. */
+/** The id of a heading, as hosts of repositories derive it from the text. */
 const idOf = (text: string): string =>
   text
     .toLowerCase()
@@ -50,7 +50,7 @@ export function readMarkdown(site: Site, name: string): Token[] {
   return lexMarkdown(site, text.replaceAll('](#', `](${name}#`));
 }
 
-/** The tokens of a text, which shows the address of this service, its prefix of keys and the name of its client. */
+/** The tokens of a text, with the address, the key prefix and the client of this service in place of the examples. */
 export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =>
   marked.lexer(
     text
@@ -59,7 +59,7 @@ export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =
       .replaceAll(clientPackage, settings.clientPackage),
   );
 
-/** Where a link between the files leads on this site. */
+/** The path of this site for each link between the files of docs/. */
 const targets: [RegExp, string][] = [
   [/^[./]*errors\.md#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],

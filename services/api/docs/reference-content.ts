@@ -89,7 +89,7 @@ function parameterField(spec: OpenApiDocument, { name, in: place, schema, descri
   return { path: name, type: `${place}, ${typeOf(spec, schema)}${fallback}`, description };
 }
 
-/** The codes in a description become links to their pages. */
+/** Turns the error codes in a description into links to their pages. */
 export const linkCodes = (description: string, href: (path: string) => string): string =>
   description.replace(/`(\w+)`/g, (text, code: string) =>
     (errorCodes as string[]).includes(code) ? `[${text}](${href(`/docs/errors/${code}`)})` : text,

@@ -79,7 +79,9 @@ function operationSection(
   </section>`;
 }
 
-/** One sample of an operation is open at a time: the browser closes the others of the name. */
+/**
+ * A sample that opens and closes. One of an operation is open at a time: the browser closes others of the same `name`.
+ */
 const sample = (
   { id, summary }: { id: string; summary: string },
   { label, source }: { label: string; source: string },

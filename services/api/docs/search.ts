@@ -1,14 +1,22 @@
 import { type Html, html } from '../../../shared/pages/html.ts';
 import { type Page, searchForm, type Site } from './layout.ts';
 
-/** Longer queries are cut, and each page of results has this many at most. */
+/** The search reads this many characters of a query. */
 const queryLengthMax = 100;
 const resultsMax = 30;
 
-/** A part of a page, from one heading with an id to the next. `named` and `all` are in lower case. */
-type Section = { href: string; title: string; text: string; named: string; all: string };
+/** A part of a page, from one heading with an id to the next. */
+type Section = {
+  href: string;
+  title: string;
+  text: string;
+  /** The title in lower case. */
+  lowerTitle: string;
+  /** Title and text in lower case. */
+  lowerContent: string;
+};
 
-/** How many of the words a text in lower case contains. */
+/** The number of the words that a text in lower case contains. */
 const count = (text: string, words: string[]): number => words.filter((word) => text.includes(word)).length;
 
 /**
@@ -19,8 +27,8 @@ export function createSearch(site: Site, pages: Page[]): (query: string) => Html
   return (query) => {
     const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
     const found = sections
-      .filter(({ all }) => words.length > 0 && count(all, words) === words.length)
-      .toSorted((a, b) => count(b.named, words) - count(a.named, words))
+      .filter(({ lowerContent }) => words.length > 0 && count(lowerContent, words) === words.length)
+      .toSorted((a, b) => count(b.lowerTitle, words) - count(a.lowerTitle, words))
       .slice(0, resultsMax);
     return html`<h1>Search</h1>
       ${searchForm(site, query)}
@@ -40,14 +48,14 @@ const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>
   body.html.split(/(?=<h[2-4] id=)/).map((part) => {
     const [, , id, name = ''] = /^<(h[2-4]) id="([^"]+)">([^]*?)<\/\1>/.exec(part) ?? [];
     const heading = textOf(name);
-    const named = heading && heading !== title ? `${title}: ${heading}` : title;
+    const sectionTitle = heading && heading !== title ? `${title}: ${heading}` : title;
     const text = textOf(part);
     return {
       href: href(path) + (id ? `#${id}` : ''),
-      title: named,
+      title: sectionTitle,
       text,
-      named: named.toLowerCase(),
-      all: `${named} ${text}`.toLowerCase(),
+      lowerTitle: sectionTitle.toLowerCase(),
+      lowerContent: `${sectionTitle} ${text}`.toLowerCase(),
     };
   });
 
@@ -63,9 +71,10 @@ const entities = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
 const excerptLength = 200;
 
+/** The part of a text around the first of the words. */
 function excerpt(text: string, words: string[]): string {
-  const at = Math.max(0, text.toLowerCase().indexOf(words[0] ?? '')) - excerptLength / 4;
-  const start = Math.max(0, text.lastIndexOf(' ', at) + 1);
+  const wordAt = Math.max(0, text.toLowerCase().indexOf(words[0] ?? ''));
+  const start = Math.max(0, text.lastIndexOf(' ', wordAt - excerptLength / 4) + 1);
   const end = text.indexOf(' ', start + excerptLength);
   return `${start > 0 ? '… ' : ''}${end < 0 ? text.slice(start) : `${text.slice(start, end)} …`}`;
 }

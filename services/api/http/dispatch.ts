@@ -26,7 +26,7 @@ const noRoute = (path: string): ApiError =>
         message: 'The path is not valid percent-encoded UTF-8; let a library encode it.',
       });
 
-/** A path with invalid percent-encoding cannot name a resource. */
+/** Whether the percent-encoding of a path is valid. */
 function isPercentEncoded(path: string): boolean {
   try {
     decodeURIComponent(path);

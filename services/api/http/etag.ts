@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import type { Context } from './context.ts';
 
 /**
- * The ETag of a content. It depends on the content only, not on `Data-As-Of` or compression. It is weak, because
- * compressed bytes are not compared.
+ * The ETag of a body. It depends on the text alone, not on `Data-As-Of` or on compression. It is weak, because the
+ * compressed bytes of equal texts may differ.
  */
 export const etagOf = (content: Buffer | string): string =>
   `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
 /**
- * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. `Cache-Control: no-cache` in the
- * request is ignored: it is meant for caches, and clients send it together with an ETag.
+ * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. Returns whether it does. Ignores
+ * `Cache-Control: no-cache` in the request, which is meant for caches: clients send it together with an ETag.
  */
 export function isNotModified(context: Context, etag: string): boolean {
   context.set('ETag', etag);

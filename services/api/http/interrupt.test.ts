@@ -7,7 +7,7 @@ import { interruptResponse } from './interrupt.ts';
 const body = Buffer.alloc(64 * 1_024 * 1_024);
 
 it.each(['HTTP/1.0', 'HTTP/1.1'])(
-  'a response that is ended, but of which a part waits for the client, ends by a reset: %s',
+  'an interrupted response whose last bytes still wait for the client ends by a reset: %s',
   async (version) => {
     const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
     await once(server, 'listening');

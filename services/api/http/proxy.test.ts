@@ -4,7 +4,7 @@ import { clientAddress } from './proxy.ts';
 
 const trusted = [ipaddr.parseCIDR('10.0.0.0/8'), ipaddr.parseCIDR('fd00::/8')];
 
-/** From the farthest to the nearest one. */
+/** The addresses of 99 proxies, as in the header: from the farthest to the nearest. */
 const proxies = Array.from({ length: 99 }, (_, index) => `,10.0.1.${99 - index}`).join('');
 
 const request = (remoteAddress: string, forwarded: string | undefined) =>
@@ -14,31 +14,31 @@ describe('the address of a client', () => {
   it.each([
     { name: 'the peer', peer: '192.0.2.1', forwarded: undefined, expected: '192.0.2.1' },
     {
-      name: 'the peer, whatever it sends, if it is no trusted proxy',
+      name: 'the peer, whatever it sends, if it is not a trusted proxy',
       peer: '192.0.2.1',
       forwarded: '198.51.100.1',
       expected: '192.0.2.1',
     },
     {
-      name: 'whom a trusted proxy names',
+      name: 'the address that a trusted proxy reports',
       peer: '10.0.0.1',
       forwarded: '198.51.100.1',
       expected: '198.51.100.1',
     },
     {
-      name: 'the nearest one beyond the proxies',
+      name: 'the nearest address beyond the trusted proxies',
       peer: '10.0.0.1',
       forwarded: '203.0.113.1, 198.51.100.1, 10.0.0.2',
       expected: '198.51.100.1',
     },
     {
-      name: 'the farthest trusted proxy where all are',
+      name: 'the farthest trusted proxy, if all addresses are trusted',
       peer: '10.0.0.1',
       forwarded: '10.0.0.30,10.0.0.2',
       expected: '10.0.0.30',
     },
     {
-      name: 'the trusted proxy that passes on nonsense',
+      name: 'the trusted proxy that reports no valid address',
       peer: '10.0.0.1',
       forwarded: '198.51.100.1, unknown',
       expected: '10.0.0.1',
@@ -51,7 +51,7 @@ describe('the address of a client', () => {
       expected: '2001:db8:1:2::/64',
     },
     {
-      name: 'the network of an IPv6 host',
+      name: 'the /64 network of an IPv6 address',
       peer: '10.0.0.1',
       forwarded: '2001:db8:1:2:3::1',
       expected: '2001:db8:1:2::/64',
@@ -63,13 +63,13 @@ describe('the address of a client', () => {
       expected: '10.0.1.32',
     },
     {
-      name: 'the proxy that forwards an overlong one',
+      name: 'the trusted proxy that reports an overlong address',
       peer: '10.0.0.1',
       forwarded: `${'0'.repeat(99)}1.51.100.1`,
       expected: '10.0.0.1',
     },
     {
-      name: 'the IPv4 in an IPv6',
+      name: 'the IPv4 address inside an IPv6 address',
       peer: '::ffff:10.0.0.1',
       forwarded: '::ffff:198.51.100.1',
       expected: '198.51.100.1',

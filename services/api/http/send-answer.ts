@@ -5,13 +5,13 @@ import { etagOf, isNotModified } from './etag.ts';
 import { interruptResponse } from './interrupt.ts';
 import type { Answer } from './route.ts';
 
-/** Up to this many characters a body in pieces is sent in one, with a length and an ETag. */
+/** A body in pieces of up to this many characters is sent as a whole, with a length and an ETag. */
 export const bufferedLengthMax = 262_144;
 
 /**
- * Sends an answer. A body in pieces that is longer than the limit is streamed without an ETag. Streaming starts only
- * after that much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure
- * resets the connection, because the status has been sent; when the client leaves, the generator ends.
+ * Sends an answer. A longer body in pieces is streamed, without an ETag. The stream begins only after
+ * `bufferedLengthMax` characters have been read, so the client usually still gets 503 if MongoDB is unavailable. A
+ * later failure resets the connection, because the status has been sent. If the client leaves, the generator ends.
  */
 export async function sendAnswer(
   context: Context,
@@ -47,13 +47,15 @@ export async function sendAnswer(
   streamBody(context, Readable.from(countPieces(context, store, text, answer.chunks), { highWaterMark: 1 }));
 }
 
-/** Links a list to its next page: the same request with another cursor. The header `Host` is not used, as in errors. */
+/**
+ * Links a list to its next page: the same request with another cursor. Does not use `Host`, which the client controls.
+ */
 function linkNext(context: Context, { nextCursor }: Answer<unknown>, baseUrl = ''): void {
   const cursor = nextCursor?.();
   if (!cursor) return;
   const query = new URLSearchParams(context.querystring);
   query.set('startingAfter', cursor);
-  // Node's parser of requests takes the characters that part one link from the next.
+  // Node accepts these characters in a path, but in `Link` they would end the URL.
   const path = context.path.replaceAll(/[<>"]/g, encodeURIComponent);
   context.set('Link', `<${baseUrl}${path}?${query.toString()}>; rel="next"`);
 }
@@ -68,8 +70,9 @@ export function streamBody(context: Context, stream: Readable): void {
 }
 
 /**
- * `first`, then the pieces of `rest`. Each is counted until the client can take the next. Ending the result early
- * ends `rest`. Not a generator: that would hold the last piece uncounted while it awaits the next.
+ * Yields `first`, then the pieces of `rest`. A piece counts as memory until the client can take the next one. The end
+ * of the result ends `rest`. It is not a generator, which would keep the last piece, uncounted, while it awaits the
+ * next.
  */
 function countPieces(
   context: Context,

@@ -55,7 +55,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     return { path, headers: cachedHeaders, send: fixedContent(text, typeOf(path)) };
   });
   const resources: Resource[] = [
-    // The process answers; `/readyz` on the admin port asks the store.
+    // Shows that the process answers. Only `/readyz` on the admin port checks MongoDB.
     { path: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
     {
       path: '/openapi.json',

@@ -7,8 +7,8 @@ const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
  * Refuses requests that Node's parser accepts, but that this API does not serve: an overlong target, an unknown
- * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`. A proxy could read
- * another of the repeated headers than the API.
+ * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`. Of two repeated
+ * headers, a proxy and the API could read different ones.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;

@@ -9,7 +9,8 @@ type RequireTokenDeps = {
 };
 
 /**
- * Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. It asks no store.
+ * Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. Reads nothing from
+ * MongoDB.
  */
 export function requireToken({ keyPrefix, refuseKey }: RequireTokenDeps): Middleware {
   const shape = tokenShape(keyPrefix);

@@ -9,7 +9,7 @@ const [, , fingerprint] = JSON.parse(
 
 describe('a cursor', () => {
   it.each([
-    ['nothing', ''],
+    ['no text', ''],
     ['text that is not base64url', 'a b+/='],
     ['text that is not JSON', Buffer.from('nope').toString('base64url')],
     ['JSON that is not a tuple', encode({})],

@@ -1,18 +1,21 @@
 import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 import { type OnUnreadable, readListed } from '../store/readable.ts';
 
-/** Text is yielded in pieces of about this many characters: many small writes cost more than the JSON. */
+/** The length of a piece of text, about: many small writes would cost more than the JSON. */
 export const chunkLength = 32_768;
 
-/** An object with one array: the members before and after it, its name, and the presenter of its items. */
+/** An object with one array. */
 type Frame<Item, Presented> = {
-  /** The kind of its items. An item that cannot be presented is left out. */
+  /** The kind of the items. An item that cannot be presented is left out. */
   kind: ServedKind;
   idOf: (item: Item) => string;
   onUnreadable: OnUnreadable;
+  /** The members before the array. `first` is its first item. */
   before: (first: Presented | undefined) => object;
+  /** The name of the array. */
   name: string;
   present: (item: Item) => Presented;
+  /** The members after the array. */
   after: object;
 };
 

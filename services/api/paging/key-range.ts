@@ -28,7 +28,8 @@ const lowerBound = (from: string | null, passed: string): KeyRange =>
 const upperBound = (until: string | null): KeyRange => (until === null ? {} : { $lt: until });
 
 /**
- * The part of a range up to and including `key`, which lies in the range. MongoDB reads the keys that all bounds allow.
+ * The part of a range up to and including `key`. The range keeps its own bound: MongoDB applies `$lt` and `$lte`
+ * together.
  */
 export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
   direction === 'ascending' ? { ...range, $lte: key } : { ...range, $gte: key };

@@ -30,7 +30,7 @@ type ListEnd = { hasMore: boolean; nextCursor: string | null; url: string };
 /** A page in the list envelope. */
 export type ListEnvelope<T> = { object: 'list'; data: T[] } & ListEnd;
 
-/** `url` is the path of the request. */
+/** Puts the items of a page into the list envelope. `url` is the path of the request. */
 export const listEnvelope = <T>(
   url: string,
   data: T[],

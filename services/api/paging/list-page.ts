@@ -35,8 +35,8 @@ export type ListPage<T, Presented> = {
 };
 
 /**
- * Decodes the cursor, reads the page and presents its items. It leaves out a document that it cannot present, which
- * would make the page an error and end every walk through the list there.
+ * Decodes the cursor, reads the page and presents its items. It leaves out a document that it cannot present. Otherwise
+ * one broken document would make its page an error, and no client could read the list beyond it.
  */
 export async function readListPage<T extends { _id: string }, Presented>(
   { orgId, path, store }: Scope,
@@ -48,16 +48,16 @@ export async function readListPage<T extends { _id: string }, Presented>(
   const items: T[] = [];
   const presented: Presented[] = [];
   for (const item of page.items) {
-    const one = readListed(kind, item._id, () => present(item), store.onUnreadable);
-    if (one === null) continue;
+    const shown = readListed(kind, item._id, () => present(item), store.onUnreadable);
+    if (shown === null) continue;
     items.push(item);
-    presented.push(one);
+    presented.push(shown);
   }
   const nextCursor = page.nextKey === null ? null : cursorOf(page.nextKey);
   return { path, items, presented, nextCursor, cursorOf };
 }
 
-/** Answers with a page in one piece. */
+/** Answers with a page as a whole. */
 export const answerPage = <Presented>({
   path,
   presented,
@@ -76,32 +76,32 @@ export type ItemWriter<T, Presented> = {
 };
 
 /**
- * Answers with the same envelope, written item by item. The page ends after the item that fills it or passes
- * `bufferedLengthMax`. So its cursor is known before the first byte is sent.
+ * Answers with the same envelope, written item by item. The page ends after the item that fills it, or with which its
+ * text passes `bufferedLengthMax`. So its last item, and the cursor, are known before the first byte is sent.
  */
 export function streamPage<T, Presented>(
   { path, items, presented, nextCursor, cursorOf }: ListPage<T, Presented>,
   { write, isFull, keyOf }: ItemWriter<T, Presented>,
 ): Answer<ListEnvelope<Presented>> {
-  let begun = 0;
+  let itemsBegun = 0;
   const cursor = () => {
-    const last = items[begun - 1];
-    if (begun === items.length || last === undefined) return nextCursor;
+    const last = items[itemsBegun - 1];
+    if (itemsBegun === items.length || last === undefined) return nextCursor;
     const key = keyOf(last);
     return key === undefined ? null : cursorOf(key);
   };
   async function* chunks(): AsyncGenerator<string, void> {
-    let length = 0;
+    let yieldedLength = 0;
     let text = '{"object":"list","data":[';
     for (const [index, item] of items.entries()) {
-      if (begun > 0 && (isFull() || length + text.length >= bufferedLengthMax)) break;
-      if (begun > 0) text += ',';
-      begun += 1;
+      if (itemsBegun > 0 && (isFull() || yieldedLength + text.length >= bufferedLengthMax)) break;
+      if (itemsBegun > 0) text += ',';
+      itemsBegun += 1;
       for await (const piece of write(item, presented[index] as Presented)) {
         text += piece;
         if (text.length < chunkLength) continue;
         yield text;
-        length += text.length;
+        yieldedLength += text.length;
         text = '';
       }
     }

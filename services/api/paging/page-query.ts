@@ -9,11 +9,11 @@ import { type RangeQuery, rangeUpTo } from './key-range.ts';
 export type PageRequest = { orgId: string; limit: number; after: string | null };
 
 export type PageQuery = RangeQuery & {
-  /** Items on the page. One more is read, to know whether others follow. */
+  /** The maximum of items on the page. The query reads one more, to know whether others follow. */
   limit: number;
   /**
-   * A condition that does not narrow the index range: the store also examines entries that fail it, so with a filter
-   * the page ends after `scanEntriesMax` entries. Without one it examines at most `limit + 2` for each range.
+   * A condition that does not narrow the index range, so MongoDB also examines entries that fail it. A page with a
+   * filter ends after `scanEntriesMax` entries; without one, MongoDB examines at most `limit + 2` for each range.
    */
   filter?: Filter<Document> | undefined;
   /** Fields to read besides the sort key. */
@@ -31,7 +31,7 @@ export type Page<T> = {
 /** The fields of a document that presenters need. */
 const presentedFields = { state: 1, joined: 1 };
 
-/** The ranges that MongoDB merges: one for each combination of the values that the filters choose. */
+/** The number of ranges that MongoDB merges: one for each combination of the values of the filters. */
 const countRanges = (within: RangeQuery['within']): number =>
   Object.values(within as Record<string, string | { $in: unknown[] }>).reduce(
     (count, value) => count * (typeof value === 'string' ? 1 : value.$in.length),
@@ -39,10 +39,10 @@ const countRanges = (within: RangeQuery['within']): number =>
   );
 
 /**
- * A filtered page scans its range twice: once to find its end, once for its items. Each time the seek at the start of
- * each range examines an entry, too.
+ * The entries of each scan. A filtered page scans its range twice: first to find its end, then for its items. Each
+ * time, the seek to the start of each range examines one more entry.
  */
-const scanEntries = (scanEntriesMax: number, { within }: RangeQuery) =>
+const entriesPerScan = (scanEntriesMax: number, { within }: RangeQuery) =>
   Math.floor(scanEntriesMax / 2) - countRanges(within);
 
 const find = (
@@ -66,13 +66,13 @@ export function findPage(query: PageQuery): FindCommand {
 /** The command that finds the last index entry that a page may examine and the entry after it, from the index alone. */
 export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindCommand => ({
   ...find(query, {}, { _id: 0 }),
-  skip: scanEntries(scanEntriesMax, query) - 1,
+  skip: entriesPerScan(scanEntriesMax, query) - 1,
   limit: 2,
 });
 
 /**
- * Reads a page in one reply of the store. Large items or the scan limit can end the page below its limit, even without
- * items; more items may then follow after `nextKey`. An empty page is valid only if its collection exists.
+ * Reads a page in one reply of MongoDB. Large items, or the limit of a scan, can end the page before its limit, even
+ * without items: further items may follow after `nextKey`. An empty page is valid only if its collection exists.
  */
 export async function readPage<T extends Document>(store: StoreReader, query: PageQuery): Promise<Page<T>> {
   const scanEnd = query.filter ? await readScanEnd(store, query) : null;

@@ -39,7 +39,7 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
 afterEach(() => jest.useRealTimers());
 const endPause = () => jest.advanceTimersByTimeAsync(5_000);
 
-test('a store that refuses requests is asked once a pause, however many requests arrive', async () => {
+test('a store that refuses requests gets one connection a pause, however many requests arrive', async () => {
   const { store, limiter, levels, consumeMany, fallbackCount } = given({ refuses: true });
   await settled();
   for (let connections = 1; connections <= 6; connections += 1) {
@@ -57,7 +57,7 @@ test('a store that refuses requests is asked once a pause, however many requests
   limiter.stop();
 });
 
-test('a request that fails late leaves the connection that was made meanwhile', async () => {
+test('a request that fails late does not close the connection that was made meanwhile', async () => {
   const { store, limiter } = given({ refuses: true });
   await settled();
   const late = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** The requests that a key may make in a time. */
+/** The rule of a rate limit. */
 export type RateLimit = {
   /** Requests that a key without a limit of its own may make in one window; 0 = no limit. */
   requests: number;

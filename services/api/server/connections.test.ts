@@ -27,8 +27,8 @@ async function serve(listener: Listener) {
 }
 
 /**
- * A client that pipelines, or a keep-alive client whose next request comes before the last response has closed; and one
- * whose response has begun as keep-alive.
+ * The first client pipelines, or keeps its connection alive and sends a request before the last response has closed.
+ * The response of the second client has begun as keep-alive.
  */
 test('a stop lets requests end, and closes their connections', async () => {
   const responses: ServerResponse[] = [];
@@ -92,7 +92,7 @@ describe('a client that pipelines', () => {
     expect(opened.refused.count).toBe(0);
   });
 
-  it('alternates with others', async () => {
+  it('does not delay the request of another client', async () => {
     const other = opened.open().resume();
     await once(other, 'connect');
     const client = opened.open().resume();

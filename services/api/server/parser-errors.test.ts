@@ -13,19 +13,19 @@ import { answerUnparsed } from './parser-errors.ts';
 
 test.each([
   {
-    name: 'has not begun: it is answered',
+    name: 'gets an answer if the application has not begun with it',
     isInProgress: false,
     outcome: { status: 400, code: 'malformed_request' },
     received: /^HTTP\/1.1 400 /,
   },
   {
-    name: 'is in progress: its connection is reset',
+    name: 'ends by a reset of its connection if it is in progress',
     isInProgress: true,
     outcome: { status: 499, aborted: true },
     received: /^ECONNRESET$/,
   },
 ])(
-  'a request whose body turns out to be invalid has one log line and one trace. It $name',
+  'a request whose body turns out to be invalid has one log line and one trace, and $name',
   async ({ isInProgress, outcome, received }) => {
     const lines: unknown[] = [];
     const traces: unknown[] = [];

@@ -9,7 +9,7 @@ import { type FindCommand, itemsBytesMax, readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 /**
- * Messages in one reply of the store. This limits memory, not the length of the thread: for 100,000 messages (48 MB of
+ * Messages in one reply of MongoDB. This limits memory, not the length of the thread: for 100,000 messages (48 MB of
  * JSON) the process grew by 20 MB, and by 50 MB with batches of 200, because more objects survive each garbage
  * collection.
  */

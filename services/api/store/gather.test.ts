@@ -62,7 +62,7 @@ describe('readers of the same group', () => {
     expect(await Promise.all(rest)).toEqual(words.map((word) => `1 ticket ${word}`));
   });
 
-  it('are asked for no more once their deadline has passed', async () => {
+  it('are left out of later queries once their deadline has passed', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
     const { queries, read } = createReaders(1);
     // given a query that hangs, and a reader that waits for the next one until its deadline
@@ -80,7 +80,7 @@ describe('readers of the same group', () => {
     jest.useRealTimers();
   });
 
-  it('wait for no query that is overdue, and each still has its own answer', async () => {
+  it('do not wait for an overdue query, and each still gets its own answer', async () => {
     const { queries, read, pass } = createReaders();
     const answers = [read('hangs'), read('b')];
     await pass(overdueMs);

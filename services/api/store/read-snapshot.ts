@@ -58,11 +58,11 @@ type ActiveGeneration = {
 export type Structures = {
   /** The collections that the API reads. */
   collections: Collections;
-  /** Their indexes that reads need, and that are missing or hidden. */
+  /** Indexes that reads need, but that are missing or hidden. */
   faults: IndexFault[];
 };
 
-/** Where snapshots are read from. */
+/** Reads the parts of a snapshot. */
 export type SnapshotSources = {
   /**
    * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every

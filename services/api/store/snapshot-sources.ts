@@ -10,13 +10,13 @@ import { storeTimeOf } from './read-data.ts';
 import type { SnapshotSources, Structures } from './read-snapshot.ts';
 
 type SourceDeps = {
-  /** For data. */
+  /** The client for reads of data. */
   mongo: MongoClient;
   /** Selects the members that data is read from. */
   readPreference: ReadPreference;
-  /** For keys and watermarks. */
+  /** The client for keys and watermarks. */
   authMongo: MongoClient;
-  /** The control database, by `authMongo`. */
+  /** The control database, on the client for keys. */
   control: Db;
   /** The store's clock. */
   clock: StoreClock;

@@ -30,7 +30,7 @@ const isInterval = (parsed: unknown): parsed is Interval =>
 /** A trace omits the values of a parameter with more. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
-/** Names of unknown parameters are stored if they look like a parameter name; all others are stored as `otherName`. */
+/** A trace has the name of an unknown parameter if it looks like the name of a parameter, and otherwise `otherName`. */
 const nameShape = /^(?!.*_(live|test)_)[A-Za-z]+([_-][A-Za-z]+)*(\[[a-z]+\])?$/;
 const nameLengthMax = 32;
 const otherName = '(other)';
