@@ -40,7 +40,7 @@ test('the budget lets a drain evict replicas that are not ready, and takes eithe
   expect(await budget({ minAvailable: 0 })).toEqual({ ...common, minAvailable: 0 });
 });
 
-test('the manifests set replicas only where neither KEDA nor the autoscaler decides on them', async () => {
+test('the manifests set replicas only if neither KEDA nor the autoscaler decides on them', async () => {
   const manifests = await render(everything);
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
   expect(
