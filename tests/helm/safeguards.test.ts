@@ -25,7 +25,7 @@ const nextUpgrade = refused('changes no object, and the next upgrade and a rollb
 const rolledBack = refused(
   'is rolled back automatically: the release is as it was, and the next upgrade works',
 );
-const drained = availability('a drain fails neither Job, and the weekly one ends');
+const drained = availability('a drain fails neither Job, and the weekly Job ends after a day');
 const scaled = releases(
   'switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile',
 );
