@@ -9,14 +9,17 @@ import { tokens, useApi } from '../api/test-api.ts';
 import { exampleId } from '../support/entities.ts';
 import { connect, failureOf } from './test-client.ts';
 
-test('the generated types match openapi.json, and the version matches package.json', async () => {
+test('the generated files of the client match openapi.json and package.json', async () => {
   expect(await run('npm', ['run', 'client:generate', '--', '--check'])).toMatchObject({ ok: true });
 });
 
 type Answer = { data: unknown; requestId: string; dataAsOf: Date; rateLimit: object };
 type Method = (id?: string) => PromiseLike<Answer>;
 
-/** A call of each method: of a group with the id of an example, of a list inside a group with the id of its parent. */
+/**
+ * Returns a call of each method of the client. A method that needs an id gets that of the example, and a list inside a
+ * group gets the id of its parent.
+ */
 const callsOf = (client: object) =>
   Object.entries(client as Record<string, Record<string, Method | { list: Method }>>).flatMap(
     ([group, methods]) => {
@@ -43,14 +46,14 @@ describe('the client and the API', () => {
   );
   beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T12:00:00.123Z')));
 
-  const connected = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
+  const connectClient = (options: Partial<Parameters<typeof connect>[0]> = {}) =>
     connect({ baseUrl: api.url, ...options });
 
-  test('every endpoint has a method, which returns the same data as the API', async () => {
-    const { client, asked } = connected();
+  test('the client has a method for each endpoint that returns the data of the API', async () => {
+    const { client, requested } = connectClient();
     for (const call of callsOf(client)) {
       const answer = await call();
-      const path = asked.at(-1) ?? '';
+      const path = requested.at(-1) ?? '';
       const body = (await api.get(path)).json() as Record<string, unknown>;
       const isList = body.object === 'list';
       expect(answer.data).toEqual(isList ? body.data : body);
@@ -59,11 +62,11 @@ describe('the client and the API', () => {
       expect(answer.dataAsOf).toEqual(new Date('2026-03-01T12:00:00.123Z'));
       expect(answer.rateLimit).toMatchObject({ limit: 1_000, remaining: expect.any(Number) as number });
     }
-    expect(asked.toSorted()).toEqual(urls.toSorted());
+    expect(requested.toSorted()).toEqual(urls.toSorted());
   });
 
-  test('parameters are sent as the OpenAPI document has them', async () => {
-    const { client, asked } = connected();
+  test('the client sends parameters as the OpenAPI document has them', async () => {
+    const { client, requested } = connectClient();
     const { data } = await client.tickets.list({
       limit: 3,
       sort: 'createdAt',
@@ -72,13 +75,13 @@ describe('the client and the API', () => {
       startingAfter: null,
     });
     expect(data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       '/v1/tickets?limit=3&sort=createdAt&status=open&status=closed&updatedAt%5Bgte%5D=2026-01-01T12%3A00%3A00Z',
     ]);
   });
 
-  test('sort and filters stay those of the call, even if the caller changes its parameters', async () => {
-    const { client } = connected();
+  test('a list keeps the sort and the filters of its call although the caller changes its parameters', async () => {
+    const { client } = connectClient();
     const params = { limit: 100, sort: 'createdAt' as 'createdAt' | '-updatedAt', status: ['open' as const] };
     const open = client.tickets.list(params)[Symbol.asyncIterator]();
     await open.next();
@@ -87,45 +90,45 @@ describe('the client and the API', () => {
     expect(await Array.fromAsync(open)).toHaveLength(199);
   });
 
-  test('a page is requested when the loop reaches it, not before', async () => {
-    const { client, asked } = connected();
+  test('the client requests a page only when the loop reaches the page', async () => {
+    const { client, requested } = connectClient();
     const pages = client.tickets.list({ limit: 100 }).pages();
-    expect(asked).toHaveLength(0);
+    expect(requested).toHaveLength(0);
     await pages.next();
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     for await (const page of pages) {
       expect(page.data).toHaveLength(100);
       break;
     }
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 
-  test('a page gives the next page, and iterates over its items and those after it', async () => {
-    const { client, asked } = connected();
-    const open = await client.tickets.list({ limit: 80, sort: 'createdAt', status: ['open'] });
-    const second = await open.nextPage();
+  test('a page iterates over its own items and those of all later pages', async () => {
+    const { client, requested } = connectClient();
+    const first = await client.tickets.list({ limit: 80, sort: 'createdAt', status: ['open'] });
+    const second = await first.nextPage();
     const third = await second?.nextPage();
     expect({
       second: second?.data.length,
       third: third?.data.length,
       fourth: await third?.nextPage(),
     }).toEqual({ second: 80, third: 40, fourth: null });
-    expect(asked).toHaveLength(3);
-    expect(asked.every((url) => url.startsWith('/v1/tickets?limit=80&sort=createdAt&status=open'))).toBe(
+    expect(requested).toHaveLength(3);
+    expect(requested.every((url) => url.startsWith('/v1/tickets?limit=80&sort=createdAt&status=open'))).toBe(
       true,
     );
     expect(second && (await Array.fromAsync(second))).toEqual([
       ...(second?.data ?? []),
       ...(third?.data ?? []),
     ]);
-    expect(asked).toHaveLength(4);
+    expect(requested).toHaveLength(4);
   });
 
-  test('what cannot be meant is refused before a request is sent, and the error says why', async () => {
-    const { client, asked } = connected();
+  test('the client refuses a meaningless parameter before it sends a request', async () => {
+    const { client, requested } = connectClient();
     const { tickets } = client;
     for (const [message, call] of [
-      // Without a filter, every ticket would be returned.
+      // The API would return every ticket for an empty filter.
       ['status must not be empty: omit it to leave out the filter', () => tickets.list({ status: [] })],
       ['updatedAt[gte] must be a valid Date', () => tickets.list({ updatedAt: { gte: new Date('soon') } })],
       ...['', '.', '..'].map(
@@ -137,7 +140,7 @@ describe('the client and the API', () => {
       }),
     ] as const)
       expect(await failureOf(call())).toEqual(new TypeError(message));
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test.each<[string, (client: Client) => Promise<unknown>, object]>([
@@ -151,27 +154,27 @@ describe('the client and the API', () => {
       async ({ tickets }) => tickets.list({ limit: 101 }),
       { status: 422, code: 'invalid_query_parameter', param: 'limit' },
     ],
-  ])('%s is an ApiError, without a retry', async (_, call, expected) => {
-    const { client, asked } = connected();
+  ])('the client throws an ApiError for %s without a retry', async (_, call, expected) => {
+    const { client, requested } = connectClient();
     const error = (await failureOf(call(client))) as ApiError;
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ name: 'ApiError', type: expect.any(String) as string, ...expected });
     expect(error.docUrl).toMatch(new RegExp(`/docs/errors/${error.code}$`));
     expect(error.requestId).toMatch(/^req_/);
     expect(error.message).not.toBe('');
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
-  test("a request can add headers to the client's", async () => {
-    const sent: unknown[] = [];
-    const { client } = connected({
+  test('a caller can add headers to a request', async () => {
+    const sentHeaders: unknown[] = [];
+    const { client } = connectClient({
       fetch: (url, init) => {
-        sent.push(init?.headers);
+        sentHeaders.push(init?.headers);
         return fetch(url, init);
       },
     });
     await client.tickets.list({}, { headers: { traceparent: '00-1-1-00' } });
-    expect(sent).toMatchObject([
+    expect(sentHeaders).toMatchObject([
       {
         traceparent: '00-1-1-00',
         Authorization: `Bearer ${tokens.a}`,
@@ -181,33 +184,33 @@ describe('the client and the API', () => {
   });
 
   test('an id is always one segment of the path', async () => {
-    const { client, asked } = connected();
+    const { client, requested } = connectClient();
     const error = await failureOf(client.channels.retrieve('a/../b?c#d%2F'));
     expect(error).toMatchObject({ code: 'channel_not_found' });
-    expect(asked).toEqual(['/v1/channels/a%2F..%2Fb%3Fc%23d%252F']);
+    expect(requested).toEqual(['/v1/channels/a%2F..%2Fb%3Fc%23d%252F']);
   });
 
-  test('a signal ends paging with its own reason', async () => {
-    const { client, asked } = connected();
+  test('a signal ends a list with the reason of the signal', async () => {
+    const { client, requested } = connectClient();
     const controller = new AbortController();
     const paging = client.tickets.list({ limit: 100 }, { signal: controller.signal }).pages();
     await paging.next();
     controller.abort(new Error('enough'));
     expect(await failureOf(Array.fromAsync(paging))).toEqual(new Error('enough'));
-    expect(asked).toHaveLength(1);
-    const late = client.tickets.list({}, { signal: AbortSignal.abort() });
-    expect(await failureOf(late)).toMatchObject({ name: 'AbortError' });
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
+    const alreadyAborted = client.tickets.list({}, { signal: AbortSignal.abort() });
+    expect(await failureOf(alreadyAborted)).toMatchObject({ name: 'AbortError' });
+    expect(requested).toHaveLength(1);
   });
 
   test('no response, error or printed client contains the key', async () => {
     const secret = tokens.a;
-    const { client } = connected();
+    const { client } = connectClient();
     const errors = [
       await failureOf(client.tickets.retrieve('ti_none')),
-      // No server listens there.
-      await failureOf(connected({ baseUrl: 'http://127.0.0.1:2' }).client.qas.list()),
-      await failureOf(connected({ timeoutMs: 1, retries: 0, fetch: silent }).client.qas.list()),
+      // No server listens on this port.
+      await failureOf(connectClient({ baseUrl: 'http://127.0.0.1:2' }).client.qas.list()),
+      await failureOf(connectClient({ timeoutMs: 1, retries: 0, fetch: neverRespond }).client.qas.list()),
     ];
     expect(errors.map((error) => (error as Error).name)).toEqual([
       'ApiError',
@@ -219,8 +222,8 @@ describe('the client and the API', () => {
       'message',
       'There is no API at http://127.0.0.1:2: check baseUrl. Reason: connect ECONNREFUSED 127.0.0.1:2',
     );
-    const state = createClient({ baseUrl: api.url, apiKey: secret });
-    for (const value of [client, state, await client.tickets.list(), ...errors]) {
+    const publicClient = createClient({ baseUrl: api.url, apiKey: secret });
+    for (const value of [client, publicClient, await client.tickets.list(), ...errors]) {
       expect(inspect(value, { depth: Infinity, showHidden: true })).not.toContain(secret);
       expect(JSON.stringify(value)).not.toContain(secret);
       expect(String(value)).not.toContain(secret);
@@ -229,7 +232,7 @@ describe('the client and the API', () => {
 });
 
 /** A service that never answers. */
-const silent: typeof fetch = (_, init) =>
+const neverRespond: typeof fetch = (_, init) =>
   new Promise((_resolve, reject) => {
     init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
   });

@@ -8,52 +8,56 @@ import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { createLateReplicas } from './late-replicas.ts';
-import { connect, createHoldingFetch, failureOf, joinedTo } from './test-client.ts';
+import { connect, joinedTo } from './test-client.ts';
 
 let store: TestStore;
 let api: TestApi;
-/** A lagging replica: its store receives changes later. */
-let storeBehind: TestStore;
-let apiBehind: TestApi;
+/** The store and the API of a replica that receives changes later. */
+let laggingStore: TestStore;
+let laggingApi: TestApi;
 let nowMs = 0;
 
 beforeEach(async () => {
-  [store, storeBehind] = await Promise.all([startStore(), startStore()]);
+  [store, laggingStore] = await Promise.all([startStore(), startStore()]);
   api = await startApi(store, { nowMs: () => nowMs });
-  apiBehind = await startApi(storeBehind, { nowMs: () => nowMs });
+  laggingApi = await startApi(laggingStore, { nowMs: () => nowMs });
 });
 
 afterEach(async () => {
-  for (const each of [api, apiBehind, store, storeBehind]) await each.close();
+  for (const opened of [api, laggingApi, store, laggingStore]) await opened.close();
 });
 
-/** The caller's copy: tickets by their id, threads by the conversation, and the position to continue from. */
+/** Creates a caller's copy: tickets by id, threads by conversation, and the position from which to continue. */
 const createCopy = () => {
-  const kept = {
+  const copy = {
     tickets: new Map<string, TicketItem>(),
     threads: new Map<string, string[]>(),
     since: undefined as string | undefined,
   };
   const parts = new Map<string, string[]>();
-  const keep = (batch: ExportBatch) => {
-    kept.since = batch.since;
+  const storeBatch = (batch: ExportBatch) => {
+    copy.since = batch.since;
     if ('ticket' in batch) {
-      kept.tickets.set(batch.ticket.id, batch.ticket);
+      copy.tickets.set(batch.ticket.id, batch.ticket);
       return;
     }
     const { conversationId, messages, isLast } = batch;
     const ids = [...(parts.get(conversationId) ?? []), ...(messages ?? []).map(({ id }) => id)];
     parts.set(conversationId, isLast ? [] : ids);
-    if (isLast) kept.threads.set(conversationId, ids);
+    if (isLast) copy.threads.set(conversationId, ids);
   };
-  return { kept, keep };
+  return { copy, storeBatch };
 };
 
-/** Stores batches until the end, or until the exporter is killed at random before it stores one. */
-async function runOnce(random: Random, options: ExportOptions, keep: (batch: ExportBatch) => void) {
+/** Runs an exporter until its end, or until a random kill before it stores a batch. */
+async function runUntilKilled(
+  random: Random,
+  options: ExportOptions,
+  storeBatch: (batch: ExportBatch) => void,
+) {
   for await (const batch of exportChanges(options)) {
     if (random.chance(0.03)) return;
-    keep(batch);
+    storeBatch(batch);
   }
 }
 
@@ -61,10 +65,10 @@ test.each([
   { seed: 1, threads: false, runs: 40 },
   { seed: 2, threads: true, runs: 10 },
 ])(
-  'runs that are killed end with the final state, although replicas differ and apply late: %j',
+  'an exporter that is killed at random ends with the final state of replicas that lag: %j',
   async ({ seed, threads, runs }) => {
     const random = createRandom(seed);
-    const source = createLateReplicas([store, storeBehind], random);
+    const source = createLateReplicas([store, laggingStore], random);
     await source.advance(100);
     const { client } = connect({
       baseUrl: api.url,
@@ -76,32 +80,34 @@ test.each([
         }
         // Without the signal, requests of a killed run complete before the API stops.
         const { signal: _, ...rest } = init ?? {};
-        return fetch((url as string).replace(api.url, random.chance(0.5) ? api.url : apiBehind.url), rest);
+        return fetch((url as string).replace(api.url, random.chance(0.5) ? api.url : laggingApi.url), rest);
       },
     });
-    const { kept, keep } = createCopy();
+    const { copy, storeBatch } = createCopy();
     for (let count = 0; count < runs; count += 1) {
-      await runOnce(random, { client, threads, limit: 5, since: kept.since }, keep);
+      await runUntilKilled(random, { client, threads, limit: 5, since: copy.since }, storeBatch);
     }
     await source.applyAll();
     nowMs += 2_000;
-    const quiet = connect({ baseUrl: api.url }).client;
-    // The first run completes the previous run, if the test killed it. The second begins at the first run's earliest
-    // Data-As-Of.
-    for (let count = 0; count < 2; count += 1)
-      for await (const batch of exportChanges({ client: quiet, threads, since: kept.since })) keep(batch);
-    const expected = await Array.fromAsync(quiet.tickets.list({ limit: 100, sort: 'createdAt' }));
-    expect([...kept.tickets.values()].sort(byId)).toEqual([...expected].sort(byId));
-    const written = await store.database.collection<{ _id: string }>('messages').find().toArray();
-    expect([...kept.threads.values()].flat().sort()).toEqual(
-      threads ? written.map(({ _id }) => _id).sort() : [],
+    const undisturbed = connect({ baseUrl: api.url }).client;
+    // The first run completes the last run if the test killed it. The second begins at the earliest Data-As-Of of the
+    // first.
+    for (let count = 0; count < 2; count += 1) {
+      const options = { client: undisturbed, threads, since: copy.since };
+      for await (const batch of exportChanges(options)) storeBatch(batch);
+    }
+    const expected = await Array.fromAsync(undisturbed.tickets.list({ limit: 100, sort: 'createdAt' }));
+    expect([...copy.tickets.values()].sort(byId)).toEqual([...expected].sort(byId));
+    const messages = await store.database.collection<{ _id: string }>('messages').find().toArray();
+    expect([...copy.threads.values()].flat().sort()).toEqual(
+      threads ? messages.map(({ _id }) => _id).sort() : [],
     );
   },
 );
 
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
 
-describe('a run', () => {
+describe('a run of an export', () => {
   const progress = (completeTo: string) => build.dataAsOf(store.control, new Date(completeTo));
   const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
     Array.fromAsync(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
@@ -111,14 +117,14 @@ describe('a run', () => {
 
   beforeEach(() => progress('2026-03-01T00:00:00Z'));
 
-  test('without changes yields nothing, so the next run begins at the same instant', async () => {
+  test('yields nothing if nothing has changed', async () => {
     expect(await batchesOf({ since: '2026-02-01T00:00:00Z' })).toEqual([]);
   });
 
   test.each([
     ['page', ['03', '04', '02', '05']],
     ['thread', ['03', '02', '04', '05']],
-  ])('begins at the earliest Data-As-Of of the previous run, here that of a %s', async (_, days) => {
+  ])('continues from the earliest Data-As-Of of the previous run, here that of a %s', async (_, days) => {
     await build.fill(store.database, {
       ticket: tickets(2),
       conversation: [build.conversation({ id: 'conv_1' })],
@@ -137,14 +143,14 @@ describe('a run', () => {
     expect(batches.at(-1)?.since).toBe('2026-03-02T00:00:00.000Z');
   });
 
-  test('that was killed continues after the last stored batch', async () => {
+  test('continues after the last stored batch of a killed run', async () => {
     await build.store(store.database, 'ticket', tickets(250));
-    const first = (await batchesOf()).slice(0, 100);
-    const rest = await batchesOf({ since: first.at(-1)?.since });
-    expect([...first, ...rest].map(idOf)).toEqual(tickets(250).map(({ _id }) => _id));
+    const stored = (await batchesOf()).slice(0, 100);
+    const remaining = await batchesOf({ since: stored.at(-1)?.since });
+    expect([...stored, ...remaining].map(idOf)).toEqual(tickets(250).map(({ _id }) => _id));
   });
 
-  test('whose cursor is refused starts again', async () => {
+  test('starts from the beginning if the API refuses its cursor', async () => {
     await build.store(store.database, 'ticket', tickets(3));
     const next = '2026-02-01T00:00:00.000Z';
     const since = JSON.stringify({ from: null, next, cursor: 'of another release' });
@@ -155,7 +161,7 @@ describe('a run', () => {
     });
   });
 
-  test('whose last page turns out to be empty lets the next run find a change that is applied late', async () => {
+  test('finds a change that was applied after the empty last page of the previous run', async () => {
     const changed = (id: string, day: string) => build.ticket({ id, updatedAt: `2026-03-${day}T00:00:00Z` });
     await build.store(store.database, 'ticket', [changed('ti_1', '03'), changed('ti_2', '04')]);
     const { client } = connect({ baseUrl: api.url });
@@ -198,9 +204,9 @@ describe('a run', () => {
           ...messages(101, 'conv_long'),
         ],
       });
-      const found = await threads();
-      expect(found).toHaveLength(5);
-      expect(found).toEqual(
+      const exported = await threads();
+      expect(exported).toHaveLength(5);
+      expect(exported).toEqual(
         expect.arrayContaining([
           ['conv_gone', null, true],
           ['conv_old', ['msg_old'], true],
@@ -211,11 +217,12 @@ describe('a run', () => {
       );
     });
 
-    test('takes a 404 of a replica that lags for no deletion, and finds the ticket again', async () => {
+    test('yields a ticket again after a lagging replica has answered 404 for its conversation', async () => {
       const joined = joinedTo(['conv_1']);
       await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
-      const lagging = new Date(Date.parse(build.at) + 999);
-      await progress(lagging.toISOString());
+      // The Data-As-Of is less than a second after the update of the ticket.
+      const dataAsOf = new Date(Date.parse(build.at) + 999);
+      await progress(dataAsOf.toISOString());
       const batches = await batchesOf({ threads: true });
       expect(batches).toMatchObject([{ ticket: { id: 'ti_1' } }]);
       const since = batches[0]?.since ?? '';
@@ -237,41 +244,6 @@ describe('a run', () => {
       ]);
       const positions = (await batchesOf({ threads: true })).map(({ since }) => since.startsWith('{'));
       expect(positions).toEqual([true, true, false]);
-    });
-  });
-
-  test('fetches no more threads at once than allowed, and aborts requests in progress when the loop ends', async () => {
-    const ids = Array.from({ length: 12 }, (_, index) => `conv_${index + 10}`);
-    await build.fill(store.database, {
-      ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedTo(ids) })],
-      conversation: ids.map((id) => build.conversation({ id })),
-    });
-    const { working, holdAfter, fetch } = createHoldingFetch();
-    let most = 0;
-    const { client } = connect({
-      baseUrl: api.url,
-      fetch: (url, init) => {
-        const answer = fetch(url, init);
-        most = Math.max(most, working.size);
-        return answer;
-      },
-    });
-    const whole = await Array.fromAsync(exportChanges({ client, threads: true, concurrency: 3 }));
-    expect(whole).toHaveLength(13);
-    expect(most).toBe(3);
-    holdAfter(2);
-    let left: (AbortSignal | null | undefined)[] = [];
-    for await (const batch of exportChanges({ client, threads: true, concurrency: 3 })) {
-      left = [...working];
-      if ('messages' in batch) break;
-    }
-    expect(left.length).toBeGreaterThan(0);
-    expect(left.every((signal) => signal?.aborted)).toBe(true);
-  });
-
-  test.each([0, -1, 1.5])('concurrency %d is refused, and the error names it', async (concurrency) => {
-    expect(await failureOf(batchesOf({ concurrency }))).toMatchObject({
-      message: expect.stringMatching(/^concurrency must be/) as string,
     });
   });
 });

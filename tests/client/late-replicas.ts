@@ -8,15 +8,17 @@ import type { Event } from '../support/events.ts';
 import type { Random } from '../support/random.ts';
 import { joinedTo } from './test-client.ts';
 
-type Replica = { store: TestStore; lagMax: number; pending: { at: number; applyAt: number; event: Event }[] };
+type PendingChange = { madeAtStep: number; applyAtStep: number; event: Event };
+type Replica = { store: TestStore; lagMax: number; pending: PendingChange[] };
 
 const startMs = Date.parse('2026-01-01T00:00:00Z');
-/** The first store applies a change at most this many steps later; each further store may take longer. */
+/** The first store applies a change after at most 8 steps, the second after at most 16, and so on. */
 const lagMax = 8;
 
 /**
- * A source system that makes one change a step, and a projector for each store. Each projector applies changes late
- * and out of order, like partitions that lag unevenly. Only the watermark shows how far the data is complete.
+ * Simulates a source system that makes one change a step, and a projector for each store. Each projector applies
+ * changes late and out of order, like partitions with different lags. Only the watermark shows how far the data is
+ * complete.
  */
 export function createLateReplicas(stores: TestStore[], random: Random) {
   const size = { tickets: 0, contacts: 10, longestConversation: 0 };
@@ -29,36 +31,40 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
   let step = 0;
 
   const change = () => {
-    // Half of the changes open a ticket. Many tickets change once only: a later change would hide an omission.
+    // Half of the changes open a ticket, so many tickets never change again. A later change would hide an omission.
     const make = state.conversations.length === 0 || random.chance(0.5) ? newTicket : reply;
-    for (const event of make(state, new Date(startMs + step)))
+    for (const event of make(state, new Date(startMs + step))) {
       for (const { pending, lagMax: stepsMax } of replicas) {
         // All changes of an entity are on one partition, so a projector applies them in order.
-        const earlier = pending.filter((each) => each.event.id === event.id).map(({ applyAt }) => applyAt);
-        pending.push({ at: step, applyAt: Math.max(step + random.int(stepsMax), ...earlier), event });
+        const earlierSteps = pending
+          .filter((change) => change.event.id === event.id)
+          .map(({ applyAtStep }) => applyAtStep);
+        const applyAtStep = Math.max(step + random.int(stepsMax), ...earlierSteps);
+        pending.push({ madeAtStep: step, applyAtStep, event });
       }
+    }
   };
 
   const apply = async (replica: Replica) => {
     const { store } = replica;
-    const due = replica.pending.filter(({ applyAt }) => applyAt <= step);
-    replica.pending = replica.pending.filter(({ applyAt }) => applyAt > step);
+    const due = replica.pending.filter(({ applyAtStep }) => applyAtStep <= step);
+    replica.pending = replica.pending.filter(({ applyAtStep }) => applyAtStep > step);
     for (const { event } of due) {
       const replacement = documentOf(event);
       await store.database
         .collection<Document & { _id: string }>(resources[event.kind].collection)
         .replaceOne({ _id: event.id }, replacement, { upsert: true });
     }
-    const complete = Math.min(step, ...replica.pending.map(({ at }) => at - 1));
-    await build.dataAsOf(store.control, new Date(startMs + complete));
+    const completeToStep = Math.min(step, ...replica.pending.map(({ madeAtStep }) => madeAtStep - 1));
+    await build.dataAsOf(store.control, new Date(startMs + completeToStep));
   };
 
   const documentOf = ({ kind, id, data }: Event) => {
     const fields = { ...data, id };
     if (kind === 'message') return build.message(fields);
     if (kind === 'conversation') return build.conversation(fields);
-    const ofTicket = state.conversations.filter(({ ticket }) => ticket.state.id === id);
-    const joined = joinedTo(ofTicket.map(({ conversation }) => conversation.state.id));
+    const contexts = state.conversations.filter(({ ticket }) => ticket.state.id === id);
+    const joined = joinedTo(contexts.map(({ conversation }) => conversation.state.id));
     return build.ticket(fields, { joined });
   };
 

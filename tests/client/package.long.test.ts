@@ -62,7 +62,7 @@ test('the package contains the build and the README, but no sources', async () =
   expect(listed.filter((path) => !/^package\/(README\.md|package\.json|dist\/)/.test(path))).toEqual([]);
 });
 
-test('the package has the name of the build, also in its README', async () => {
+test('the package and its README have the name of the build', async () => {
   const read = (path: string) =>
     mustRun('tar', ['--extract', '--to-stdout', '--file', tarball, `package/${path}`]);
   expect(JSON.parse(await read('package.json'))).toMatchObject({ name, main: './dist/index.js' });
@@ -73,7 +73,7 @@ test('the package has the name of the build, also in its README', async () => {
 
 type Format = { module: 'nodenext' | 'commonjs'; extension: 'mts' | 'cts' | 'ts' };
 
-/** Compiles a file strictly. CommonJS finds packages as Node did before it had `exports`. */
+/** Compiles a file with strict checks. In CommonJS, the compiler ignores `exports`, like old versions of Node. */
 async function compile(project: string, file: string, text: string, module: Format['module'] = 'nodenext') {
   writeFileSync(join(project, file), text);
   const resolution = module === 'commonjs' ? { moduleResolution: 'node10', ignoreDeprecations: '6.0' } : {};
@@ -100,7 +100,7 @@ test.each<Format>([
   { module: 'nodenext', extension: 'cts' },
   { module: 'commonjs', extension: 'ts' },
 ])(
-  'a program in $module, a .$extension file, passes strict type checks, and runs on each Node',
+  'a .$extension program with module $module passes strict type checks and runs on each Node',
   async (format) => {
     const { module, extension } = format;
     const project = await install(`${module}-${extension}`);
@@ -114,9 +114,9 @@ test.each<Format>([
   },
 );
 
-test('Jest loads it by default', async () => {
+test('Jest loads the package with its default configuration', async () => {
   const project = await install('jest');
-  // Jest's transforms turn an import into this form.
+  // Jest transforms an import into a require.
   const program = `const { ApiError, createClient } = require('${name}');
 test('a client is made', () => {
   expect(createClient({ baseUrl: 'https://api.example.com', apiKey: 'key' })).toHaveProperty('tickets');
@@ -129,7 +129,7 @@ test('a client is made', () => {
   });
 });
 
-test('an import and a require in one process share its classes', async () => {
+test('an import and a require in one process share the classes of the package', async () => {
   const project = await install('both');
   const program = `const { ApiError } = require('${name}');
 import('${name}').then((imported) => console.log(imported.ApiError === ApiError));`;
@@ -140,7 +140,7 @@ import('${name}').then((imported) => console.log(imported.ApiError === ApiError)
     ).toBe('true\n');
 });
 
-test('messages of the compiler show the names of types', async () => {
+test('messages of the compiler show the names of the types', async () => {
   const wrong = `import type { Client } from '${name}';
 export const title = async (client: Client): Promise<number> => (await client.tickets.retrieve('ti_1')).data;`;
   const { output } = await compile(await install('names'), 'wrong.mts', wrong);

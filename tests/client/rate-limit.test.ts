@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 /** The default limit of the API. */
 const limit = { requests: 100, windowSeconds: 60 };
 
-/** A clock whose waits take no real time: the earliest wait ends when no other work remains. */
+/** Creates a clock whose waits take no real time. The earliest wait ends as soon as no other work remains. */
 function createSimulatedClock() {
   const waits: { endsAtMs: number; end: () => void }[] = [];
   let nowMs = 0;
@@ -21,21 +21,21 @@ function createSimulatedClock() {
     runUntil: async (untilMs: number) => {
       while (nowMs < untilMs) {
         await setImmediate();
-        const next = waits.toSorted((a, b) => a.endsAtMs - b.endsAtMs)[0];
-        if (!next) throw new Error('nothing is waiting');
-        waits.splice(waits.indexOf(next), 1);
-        nowMs = next.endsAtMs;
-        next.end();
+        const earliest = waits.toSorted((a, b) => a.endsAtMs - b.endsAtMs)[0];
+        if (!earliest) throw new Error('nothing is waiting');
+        waits.splice(waits.indexOf(earliest), 1);
+        nowMs = earliest.endsAtMs;
+        earliest.end();
       }
     },
   };
 }
 
-/** A service with one key, whose limit is the API's own. Each ticket has one thread of one message. */
+/** Creates a service with the rate limiter of the API and one key. Each ticket has one thread of one message. */
 function createService(clock: ReturnType<typeof createSimulatedClock>) {
   const random = createRandom(1);
   const limiter = createMemoryRateLimiter({ limit, nowMs: clock.nowMs });
-  const counts = { admitted: 0, refused: 0, notHeld: 0 };
+  const counts = { admitted: 0, refused: 0, sentTooEarly: 0 };
   const page = (path: string, data: object[]) =>
     Response.json(
       {
@@ -46,11 +46,11 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       },
       { headers: { 'Request-Id': 'req_1', 'Data-As-Of': '2026-01-02T00:00:00.000Z' } },
     );
-  /** The service for one client, which is to send nothing between a 429 and the end of its Retry-After. */
-  const front = (): typeof fetch => {
-    let heldUntilMs = 0;
+  /** Creates a fetch for one client. The client must send nothing between a 429 and the end of its Retry-After. */
+  const createFetch = (): typeof fetch => {
+    let refusedUntilMs = 0;
     return async (url) => {
-      if (clock.nowMs() < heldUntilMs) counts.notHeld += 1;
+      if (clock.nowMs() < refusedUntilMs) counts.sentTooEarly += 1;
       await clock.sleep(200 + random.int(1_800));
       const { admitted, resetMs } = limiter.consume('key');
       counts[admitted ? 'admitted' : 'refused'] += 1;
@@ -60,19 +60,19 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       const ticket = { id: `ti_${counts.admitted}`, updatedAt: '2026-01-01T00:00:00Z', conversations };
       if (admitted) return page(path, Array<object>(100).fill(ticket));
       const retryAfterSeconds = Math.ceil(resetMs / 1_000);
-      heldUntilMs = clock.nowMs() + retryAfterSeconds * 1_000;
+      refusedUntilMs = clock.nowMs() + retryAfterSeconds * 1_000;
       return Response.json(
         { error: { type: 'rate_limit_error', code: 'too_many_requests', message: 'm' } },
         { status: 429, headers: { 'Retry-After': String(retryAfterSeconds) } },
       );
     };
   };
-  return { front, counts };
+  return { createFetch, counts };
 }
 
-test('two exporters of 8 threads use the whole limit of one key for an hour, without an error', async () => {
+test('two exporters of 8 threads share the whole rate limit of one key for an hour without an error', async () => {
   const clock = createSimulatedClock();
-  const { front, counts } = createService(clock);
+  const { createFetch, counts } = createService(clock);
   const controller = new AbortController();
   const threads = [0, 0];
   const exporting = threads.map(async (_, index) => {
@@ -80,18 +80,21 @@ test('two exporters of 8 threads use the whole limit of one key for an hour, wit
     const client = createClientWith(deps, {
       baseUrl: 'https://api.example.com',
       apiKey: 'svc_live_0123456789abcdef',
-      fetch: front(),
+      fetch: createFetch(),
       retries: 1,
     });
     const { signal } = controller;
-    for await (const batch of exportChanges({ client, threads: true, concurrency: 8, signal }))
+    for await (const batch of exportChanges({ client, threads: true, concurrency: 8, signal })) {
       if ('messages' in batch) threads[index] = (threads[index] ?? 0) + 1;
+    }
   });
   await Promise.race([clock.runUntil(hourMs), Promise.all(exporting)]);
-  expect(counts.notHeld).toBe(0);
+  expect(counts.sentTooEarly).toBe(0);
+  // The limit admits 6,000 requests an hour. Each exporter needs a fair part of them.
   expect(counts.admitted).toBeGreaterThan(5_800);
   expect(counts.refused).toBeLessThan(counts.admitted);
   expect(Math.min(...threads)).toBeGreaterThan(1_000);
   controller.abort(new Error('an hour has passed'));
-  for (const each of exporting) expect(await failureOf(each)).toEqual(new Error('an hour has passed'));
+  for (const exporter of exporting)
+    expect(await failureOf(exporter)).toEqual(new Error('an hour has passed'));
 });

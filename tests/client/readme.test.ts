@@ -24,7 +24,7 @@ const api = useApi(
 const folder = useFolder();
 beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T00:00:00Z')));
 
-/** Runs the README's example, with the client of this repository, and returns the ids in its database. */
+/** Runs the README's example with the client of this repository, and returns the ids in the example's database. */
 async function runExample() {
   const readme = readFileSync('clients/typescript/README.md', 'utf8');
   const [, example = ''] = /```ts\n(import \{ DatabaseSync \}[^]*?)```/.exec(readme) ?? [];
@@ -43,12 +43,12 @@ async function runExample() {
       .prepare(`SELECT id FROM ${table} ORDER BY id`)
       .all()
       .map(({ id }) => id);
-  const found = { tickets: idsOf('tickets'), messages: idsOf('messages') };
+  const ids = { tickets: idsOf('tickets'), messages: idsOf('messages') };
   database.close();
-  return found;
+  return ids;
 }
 
-test('the example keeps a copy, which deleted messages and conversations leave', async () => {
+test("the README's example removes deleted messages and conversations from its copy", async () => {
   expect(await runExample()).toEqual({ tickets: ['ti_1'], messages: ['msg_1', 'msg_2', 'msg_3'] });
   const { database } = api.store;
   await database.collection<{ _id: string }>('messages').deleteOne({ _id: 'msg_1' });

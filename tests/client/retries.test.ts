@@ -8,72 +8,79 @@ import { connect, failureOf } from './test-client.ts';
 
 const api = useApi({ ticket: ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => build.ticket({ id })) });
 
-/** Sends the first responses itself, like a proxy before the API, then calls the API. */
-const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetch => {
-  const waiting = [...answers];
-  return async (url, init) => (await waiting.shift()?.()) ?? fetch(url, init);
+/** Creates a fetch that sends the first responses itself, like a proxy before the API, and then calls the API. */
+const respondFirst = (responses: (() => Response | Promise<Response>)[]): typeof fetch => {
+  const remaining = [...responses];
+  return async (url, init) => (await remaining.shift()?.()) ?? fetch(url, init);
 };
 
-test('a 429 holds all requests of the client, which then are sent in their order', async () => {
+test('the client sends its requests in order after a 429 has held them', async () => {
   const error = { code: 'too_many_requests', message: 'm' };
   const limited = () => Response.json({ error }, { status: 429, headers: { 'Retry-After': '7' } });
-  const { client, waitsMs, asked } = connect({ baseUrl: api.url, fetch: answering([limited, limited]) });
+  const { client, waitsMs, requested } = connect({
+    baseUrl: api.url,
+    fetch: respondFirst([limited, limited]),
+  });
   const requests = ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => client.tickets.retrieve(id));
   expect(waitsMs).toEqual([]);
   const controller = new AbortController();
-  const given = client.tickets.retrieve('ti_5', { signal: controller.signal });
+  const aborted = client.tickets.retrieve('ti_5', { signal: controller.signal });
   controller.abort(new Error('enough'));
-  expect(await failureOf(given)).toEqual(new Error('enough'));
-  const answers = await Promise.all(requests);
-  expect(answers.map(({ data }) => data.id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
-  expect(asked.slice(-2)).toEqual(['/v1/tickets/ti_1', '/v1/tickets/ti_2']);
+  expect(await failureOf(aborted)).toEqual(new Error('enough'));
+  const responses = await Promise.all(requests);
+  expect(responses.map(({ data }) => data.id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
+  expect(requested.slice(-2)).toEqual(['/v1/tickets/ti_1', '/v1/tickets/ti_2']);
 });
 
-test('the first errors name the host that does not exist, and the reason of any other failure', async () => {
-  const message = async (baseUrl: string, cause: unknown) => {
+test('a connection error names the base URL and the reason', async () => {
+  const messageOf = async (baseUrl: string, cause: unknown) => {
     const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
     return ((await failureOf(connect({ baseUrl, fetch, retries: 0 }).client.qas.list())) as Error).message;
   };
-  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND api.invalid'), { code: 'ENOTFOUND' });
-  expect(await message('https://api.invalid', unknown)).toMatch(/^There is no API at https:.*ENOTFOUND/);
-  const both = new AggregateError([new Error('connect ECONNREFUSED ::1:8080')]);
-  expect(await message('http://localhost:8080', both)).toMatch(/Reason: connect ECONNREFUSED ::1:8080$/);
-  expect(await message('https://api.example.com', new Error('self-signed certificate'))).toBe(
+  const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND api.invalid'), { code: 'ENOTFOUND' });
+  expect(await messageOf('https://api.invalid', unknownHost)).toMatch(
+    /^There is no API at https:.*ENOTFOUND/,
+  );
+  const refusedConnection = new AggregateError([new Error('connect ECONNREFUSED ::1:8080')]);
+  expect(await messageOf('http://localhost:8080', refusedConnection)).toMatch(
+    /Reason: connect ECONNREFUSED ::1:8080$/,
+  );
+  expect(await messageOf('https://api.example.com', new Error('self-signed certificate'))).toBe(
     'https://api.example.com could not be reached, or the connection broke. Reason: self-signed certificate',
   );
 });
 
-test('goes on after each form of Retry-After that a server before the API may send', async () => {
+test('the client retries after each form of Retry-After that a server before the API may send', async () => {
   const front = await startRefusingProxy(api.url);
   const { client, waitsMs } = connect({ baseUrl: front.url });
   const { data } = await client.tickets.list().finally(front.close);
   expect([front.refusals(), data.length]).toEqual([refusalCount, 4]);
-  // The date is at most a second ahead, `1, 2` and `1.5` are read, and without a value the pause is half of 4 s.
+  // The date is at most a second ahead. The client also reads `1, 2` and `1.5`. Without a value it waits half of 4 s.
   expect(waitsMs[0]).toBeLessThanOrEqual(1_250);
   expect(waitsMs.slice(1)).toEqual([1_500, 2_000, 2_000]);
 });
 
-test.each([1, 0])('a request can set its own number of retries: %d', async (retries) => {
-  const { client, asked } = connect({
+test.each([1, 0])('a caller can limit the retries of a request to %d', async (retries) => {
+  const { client, requested } = connect({
     baseUrl: 'http://localhost',
     fetch: () => Promise.resolve(new Response('', { status: 503 })),
   });
   expect(await failureOf(client.tickets.list({}, { retries }))).toMatchObject({ status: 503 });
-  expect(asked).toHaveLength(1 + retries);
+  expect(requested).toHaveLength(1 + retries);
   expect(await failureOf(client.tickets.list({}, { retries: -1 }))).toBeInstanceOf(TypeError);
 });
 
 test.each([
-  ['403 of a proxy', () => new Response('no', { status: 403 }), 403],
+  ['a 403 of a proxy', () => new Response('no', { status: 403 }), 403],
   ['a page where the API should be', () => new Response('<h1>Welcome</h1>'), 200],
   ['JSON of something else', () => Response.json({ data: [] }), 200],
-])('%s is not a response of the API, and is thrown without a retry', async (_, answer, status) => {
-  const { client, asked } = connect({ baseUrl: 'http://localhost', fetch: answering([answer]) });
+])('the client throws for %s without a retry', async (_, respond, status) => {
+  const { client, requested } = connect({ baseUrl: 'http://localhost', fetch: respondFirst([respond]) });
   expect(await failureOf(client.tickets.list())).toMatchObject({ name: 'ApiError', status, code: null });
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
-const cutAnswer = () =>
+const cutResponse = () =>
   new Response('{"object":"list","data":[{"id":"ti_', {
     headers: {
       'Content-Type': 'application/json; charset=utf-8',
@@ -82,15 +89,18 @@ const cutAnswer = () =>
     },
   });
 
-test('a response whose JSON is cut is a broken connection: it is repeated', async () => {
-  const { client, asked } = connect({ baseUrl: api.url, fetch: answering([cutAnswer, cutAnswer]) });
+test('the client repeats a request whose response ends within its JSON', async () => {
+  const { client, requested } = connect({
+    baseUrl: api.url,
+    fetch: respondFirst([cutResponse, cutResponse]),
+  });
   expect((await client.tickets.list()).data).toHaveLength(4);
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
 });
 
-test('a response whose JSON is cut each time is an error that says so', async () => {
-  const fetch = () => Promise.resolve(cutAnswer());
-  const { client, asked } = connect({ baseUrl: 'http://localhost', fetch, retries: 2 });
+test('the client throws a CutResponseError if every response ends within its JSON', async () => {
+  const fetch = () => Promise.resolve(cutResponse());
+  const { client, requested } = connect({ baseUrl: 'http://localhost', fetch, retries: 2 });
   expect(await failureOf(client.tickets.list())).toMatchObject({
     name: 'CutResponseError',
     isRefused: false,
@@ -100,19 +110,19 @@ test('a response whose JSON is cut each time is an error that says so', async ()
       'request less at once, with a lower limit or with conversations.messages.list, and look for a limit on time or ' +
       'size in the proxies before the API. Reason: HTTP 200 ended after 35 characters, within its JSON',
   });
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
 });
 
 describe('a connection that breaks within a response', () => {
-  /** How many more responses break off, each after its headers and a part of its body. */
-  let cuts = 0;
+  /** The number of responses that still break off, each after its headers and a part of its body. */
+  let remainingCuts = 0;
   const proxy = createServer((request, response) => {
     forward({ port: api.port, path: request.url, headers: request.headers }, (answer) => {
-      if (cuts <= 0) {
+      if (remainingCuts <= 0) {
         answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
         return;
       }
-      cuts -= 1;
+      remainingCuts -= 1;
       answer.once('data', (chunk: Buffer) => {
         response.writeHead(answer.statusCode ?? 0, answer.headers);
         response.write(chunk.subarray(0, chunk.length / 2), () => response.destroy());
@@ -128,17 +138,17 @@ describe('a connection that breaks within a response', () => {
     proxy.close();
   });
 
-  test('is repeated, so that each item comes once', async () => {
-    cuts = 3;
-    const { client, asked } = connect({ baseUrl });
+  test('makes the client repeat the request so that each item comes once', async () => {
+    remainingCuts = 3;
+    const { client, requested } = connect({ baseUrl });
     const items = await Array.fromAsync(client.tickets.list({ limit: 2, sort: 'createdAt' }));
     expect(items.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
-    expect(asked).toHaveLength(5);
+    expect(requested).toHaveLength(5);
   });
 
-  test('is a CutResponseError after the last attempt, which is a ConnectionError and names the response', async () => {
-    cuts = Infinity;
-    const { client, asked } = connect({ baseUrl, retries: 2 });
+  test('makes the client throw a CutResponseError after the last attempt', async () => {
+    remainingCuts = Infinity;
+    const { client, requested } = connect({ baseUrl, retries: 2 });
     const error = await failureOf(client.tickets.list());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({
@@ -146,7 +156,7 @@ describe('a connection that breaks within a response', () => {
       isRefused: false,
       requestId: expect.stringMatching(/^req_/) as string,
     });
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 });
 
@@ -169,21 +179,24 @@ describe('a server that accepts a request and never completes its response', () 
     server.close();
   });
 
-  test.each(['list', 'retrieve'] as const)('is a TimeoutError after the last attempt: %s', async (method) => {
-    const { client, asked } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
-    const requests = { list: () => client.tickets.list(), retrieve: () => client.tickets.retrieve('ti_1') };
-    expect(await failureOf(requests[method]())).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
-    expect(asked).toHaveLength(3);
-  });
+  test.each(['list', 'retrieve'] as const)(
+    'makes %s throw a TimeoutError after the last attempt',
+    async (method) => {
+      const { client, requested } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
+      const requests = { list: () => client.tickets.list(), retrieve: () => client.tickets.retrieve('ti_1') };
+      expect(await failureOf(requests[method]())).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
+      expect(requested).toHaveLength(3);
+    },
+  );
 
-  test('does not receive the key at another path when it redirects', async () => {
-    const { client, asked } = connect({ baseUrl });
+  test('receives no request at the target of its redirect', async () => {
+    const { client, requested } = connect({ baseUrl });
     expect(await failureOf(client.channels.list())).toMatchObject({
       name: 'ApiError',
       status: 302,
       code: null,
     });
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     expect(paths).not.toContain('/elsewhere');
   });
 
@@ -201,12 +214,15 @@ describe('a server that accepts a request and never completes its response', () 
       'if the signal is aborted during a wait',
       (abort: () => void): Partial<Options> => ({ timeoutMs: 30, onWait: abort }),
     ],
-  ])('is not retried %s', async (_, optionsOf) => {
+  ])('receives no further attempt %s', async (_, optionsOf) => {
     const controller = new AbortController();
-    const { client, asked } = connect({ baseUrl, ...optionsOf(() => controller.abort(new Error('enough'))) });
+    const { client, requested } = connect({
+      baseUrl,
+      ...optionsOf(() => controller.abort(new Error('enough'))),
+    });
     const request = client.tickets.retrieve('ti_1', { signal: controller.signal });
     expect(await failureOf(request)).toEqual(new Error('enough'));
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });
 

@@ -9,7 +9,6 @@ import { tokens } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { connect } from './test-client.ts';
 
-/** Readers of an API that is killed and started again, serves another generation, and then the first again. */
 const ids = Array.from({ length: 30 }, (_, index) => `ti_${10 + index}`);
 const unchanged = ids.map((id, index) => {
   const createdAt = new Date(Date.parse(build.at) + index * 1_000).toISOString();
@@ -17,43 +16,43 @@ const unchanged = ids.map((id, index) => {
 });
 const later = '2026-02-01T12:00:00.000Z';
 /**
- * Readers meet the first ticket before the promotion; a reader by `updatedAt` reaches the second afterwards; the third
- * is new.
+ * The fields of the changed tickets. Readers read ti_12 before the promotion, and a reader by `updatedAt` reaches ti_31
+ * after the promotion. The third ticket is new.
  */
 const changed = [
   ...unchanged.filter(({ id }) => ['ti_12', 'ti_31'].includes(id)),
   { id: 'ti_new', createdAt: later },
 ].map((fields) => ({ ...fields, updatedAt: later }));
 
-// Before the hook of the processes, which closes the connection.
+// This hook comes before the hook of the processes, which closes the connection.
 afterAll(() => databaseOf(2).dropDatabase());
 const children = useApiProcesses();
 let api: ApiProcess;
 
-const ticketsOf = (fields: { id: string }[], generation: number) =>
-  fields.map((each) => build.ticket({ ...each, title: `of generation ${generation}` }));
+const ticketsOf = (tickets: { id: string }[], generation: number) =>
+  tickets.map((fields) => build.ticket({ ...fields, title: `of generation ${generation}` }));
 const databaseOf = (number: number) =>
   generationDatabase(children.store.control.client, children.store.name, number);
 const start = (port = '0') => children.startServing({ API_PORT: port });
 
-/** Serves a generation, and waits until the API reads it. */
-async function serve(number: number): Promise<void> {
+/** Makes a generation the active one, and waits until the API reads it. */
+async function promote(active: number): Promise<void> {
   const at = new Date();
   const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
-  const generations = [1, 2].map((each): Generation => {
-    const state = each === number ? 'active' : 'standby';
-    return { number: each, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
+  const generations = [1, 2].map((number): Generation => {
+    const state = number === active ? 'active' : 'standby';
+    return { number, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
   });
   await generationsOf(children.store.control).updateOne(
     { _id: 'active' },
-    { $set: { generation: number, generations } },
+    { $set: { generation: active, generations } },
   );
   await eventually(async () =>
-    (await ask(api, '/v1/tickets/ti_10')).text.includes(`of generation ${number}`),
+    (await ask(api, '/v1/tickets/ti_10')).text.includes(`of generation ${active}`),
   );
 }
 
-/** Writes the changes to a generation, which is then complete to an instant after them. */
+/** Writes the changed tickets to a generation, and moves the Data-As-Of of the generation beyond the changes. */
 async function applyChanges(number: number): Promise<void> {
   const documents = ticketsOf(changed, number);
   await databaseOf(number)
@@ -73,16 +72,20 @@ beforeEach(async () => {
   await build.store(databaseOf(2), 'apiKey', [build.apiKey(tokens.a, { id: 'key_a' })]);
   await applyChanges(2);
   api = await start();
-  await serve(1);
+  await promote(1);
 });
-// Empties the collections: a session of DocumentDB may cache a dropped collection, and then miss its successor.
+// This empties the collections instead of dropping them. A session of DocumentDB may cache a dropped collection, and
+// then miss its successor.
 afterEach(async () => {
   await api.stop();
   for (const collection of await databaseOf(2).collections()) await collection.deleteMany({});
 });
 
-/** A client whose API is killed at its second request, serves generation 2 at the fifth, and 1 again at the seventh. */
-function disturbed(): Client {
+/**
+ * Creates a client whose second request kills and restarts the API. Generation 2 becomes active at the fifth request,
+ * and generation 1 again at the seventh.
+ */
+function createDisturbedClient(): Client {
   let requests = 0;
   let restarted: Promise<unknown> | undefined;
   const restart = async () => {
@@ -99,8 +102,8 @@ function disturbed(): Client {
         restarted = restart();
         await api.exited;
       }
-      if (requests === 5) await serve(2);
-      if (requests === 7) await serve(1);
+      if (requests === 5) await promote(2);
+      if (requests === 7) await promote(1);
       return fetch(url, init);
     },
   }).client;
@@ -108,13 +111,15 @@ function disturbed(): Client {
 
 const versionOf = ({ id, updatedAt }: { id: string; updatedAt: string }) => `${id} of ${updatedAt}`;
 
-test('a list by createdAt gives each ticket once', async () => {
-  const tickets = await Array.fromAsync(disturbed().tickets.list({ limit: 5, sort: 'createdAt' }));
+test('a list by createdAt returns each ticket once across a restart and two promotions', async () => {
+  const tickets = await Array.fromAsync(
+    createDisturbedClient().tickets.list({ limit: 5, sort: 'createdAt' }),
+  );
   expect(tickets.map(({ id }) => id)).toEqual(ids);
   expect(new Set(tickets.map(({ title }) => title))).toEqual(new Set(['of generation 1', 'of generation 2']));
 });
 
-test('an export gives no version of a ticket twice in one run, and the next run ends with the final state', async () => {
+test('a run of an export yields no version of a ticket twice across a restart and two promotions', async () => {
   const copy = new Map<string, string>();
   let since: string | undefined;
   const run = async (client: Client) => {
@@ -127,26 +132,27 @@ test('an export gives no version of a ticket twice in one run, and the next run 
     }
     return versions;
   };
-  const first = await run(disturbed());
-  expect(new Set(first).size).toBe(first.length);
+  const exported = await run(createDisturbedClient());
+  expect(new Set(exported).size).toBe(exported.length);
   // Generation 2 showed ti_31 as changed, at the end of the list, and generation 1 as unchanged, before the cursor.
-  expect(first).toEqual(
+  expect(exported).toEqual(
     unchanged
       .filter(({ id }) => id !== 'ti_31')
-      .map(shown)
+      .map(presented)
       .map(versionOf),
   );
 
+  // then the next run ends with the final state
   await applyChanges(1);
-  await serve(1);
-  const quiet = connect({ baseUrl: `http://127.0.0.1:${api.port}` }).client;
-  expect((await run(quiet)).toSorted()).toEqual(changed.map(shown).map(versionOf).toSorted());
-  const expected = await Array.fromAsync(quiet.tickets.list({ limit: 100 }));
+  await promote(1);
+  const { client } = connect({ baseUrl: `http://127.0.0.1:${api.port}` });
+  expect((await run(client)).toSorted()).toEqual(changed.map(presented).map(versionOf).toSorted());
+  const expected = await Array.fromAsync(client.tickets.list({ limit: 100 }));
   expect([...copy.values()].toSorted()).toEqual(expected.map(versionOf).toSorted());
 });
 
-/** As responses show it, to the second. */
-const shown = ({ id, updatedAt }: { id: string; updatedAt: string }) => ({
+/** The fields of a ticket as responses present them: instants have no milliseconds. */
+const presented = ({ id, updatedAt }: { id: string; updatedAt: string }) => ({
   id,
   updatedAt: updatedAt.replace('.000Z', 'Z'),
 });

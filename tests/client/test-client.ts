@@ -11,16 +11,16 @@ type Options = Partial<ClientOptions> & {
 };
 
 /**
- * A client of an API that trusts a proxy on loopback. Its waits take no time. `asked` holds the path and query of
- * each request so far.
+ * Creates a client of an API that trusts a proxy on loopback. The waits of the client take no time. `requested` lists
+ * the path and query of each request so far, and `waitsMs` the length of each wait.
  */
 export function connect({ onWait, baseUrl, ...options }: Options) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const waitsMs: number[] = [];
   let nowMs = 0;
   const front: typeof fetch = (url, init) => {
     const { pathname, search } = new URL(url as URL | string);
-    asked.push(pathname + search);
+    requested.push(pathname + search);
     const headers = { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' };
     return (options.fetch ?? fetch)(url, { ...init, headers });
   };
@@ -33,14 +33,14 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
   };
   const deps = { sleep, random: () => 0.5, nowMs: () => nowMs };
   const client = createClientWith(deps, { apiKey: tokens.a, baseUrl, ...options, fetch: front });
-  return { client, asked, waitsMs };
+  return { client, requested, waitsMs };
 }
 
-/** The error of a promise, which must reject. */
+/** Returns the error of a promise. Throws if the promise resolves. */
 export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {
-      throw new Error('it was to fail');
+      throw new Error('the promise resolved, but its failure was expected');
     },
     (error: unknown) => error,
   );
@@ -51,23 +51,27 @@ export const joinedTo = (ids: string[]) =>
     conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
   });
 
-/** A fetch that can leave requests for messages without an answer: such a request rejects once its signal aborts. */
+/** Creates a fetch that can leave requests for messages without a response until their signal aborts. */
 export function createHoldingFetch() {
   let answeredMax = Infinity;
-  /** The signals of the requests without an answer. */
-  const working = new Set<AbortSignal | null | undefined>();
+  /** The signals of the requests without a response. */
+  const pendingSignals = new Set<AbortSignal | null | undefined>();
   const untilAborted = ({ signal }: RequestInit = {}) =>
     new Promise<Response>((_, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason as Error));
     });
   return {
-    working,
+    pendingSignals,
     /** Holds all requests for messages after the next `count`. */
     holdAfter: (count: number) => (answeredMax = count),
     fetch: (url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
-      const isHeld = JSON.stringify(url).includes('/messages') && (answeredMax -= 1) < 0;
-      working.add(init?.signal);
-      return (isHeld ? untilAborted(init) : fetch(url, init)).finally(() => working.delete(init?.signal));
+      const isForMessages = JSON.stringify(url).includes('/messages');
+      if (isForMessages) answeredMax -= 1;
+      const isHeld = isForMessages && answeredMax < 0;
+      pendingSignals.add(init?.signal);
+      return (isHeld ? untilAborted(init) : fetch(url, init)).finally(() =>
+        pendingSignals.delete(init?.signal),
+      );
     },
   };
 }

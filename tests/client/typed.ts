@@ -36,16 +36,16 @@ export function misuses(client: Client) {
   ] as unknown[];
 }
 
-/**
- * A program whose parameters may be undefined, or whose loop begins at null, must compile with exact optional
- * properties.
- */
-export const maybe = (client: Client, given: { cursor: string | undefined; limit: number | undefined }) =>
-  [given.cursor, null].map((startingAfter) =>
-    client.tickets.list({ startingAfter, limit: given.limit, status: undefined, createdAt: undefined }),
+/** With exact optional properties, a program may pass undefined parameters, or null as its first cursor. */
+export const optionalParameters = (
+  client: Client,
+  { cursor, limit }: { cursor: string | undefined; limit: number | undefined },
+) =>
+  [cursor, null].map((startingAfter) =>
+    client.tickets.list({ startingAfter, limit, status: undefined, createdAt: undefined }),
   );
 
-/** The types that the compiler must see in answers. */
+/** The types that the compiler must see in responses. */
 export async function uses(client: Client): Promise<[TicketItem['status'], string | null, Message[], Date]> {
   const ticket = await client.tickets.retrieve('ti_1');
   const channel = await client.channels.retrieve('chan_1');
