@@ -18,7 +18,8 @@ const seed = process.env.TEST_SEED ?? `${Math.floor(Math.random() * 1_000_000)}`
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const longOnly = ['\\.long\\.test\\.ts$', '/tests/faults/'];
-const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
+/** Randomized tests, which `npm run test:long` runs at full size. */
+const randomized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
 /** Tests that measure memory and time, or stop servers. Jest runs them one at a time so that no test disturbs them. */
 const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'];
 
@@ -28,7 +29,7 @@ const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'
  */
 const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
-/** The run kills jest after this time since its last test. Jest needs seconds unless a test has left something open. */
+/** The run kills jest this long after its last test. Jest ends within seconds unless a test has left something open. */
 const endLimitMs = 180_000;
 
 /** The counts in the last line of a run. A failed `npm run check` counts as one failure. */
@@ -108,7 +109,7 @@ async function runOnServers(...runs: string[][]): Promise<Counts> {
     const { kafkaBrokers: KAFKA_BROKERS, mongodbUrl: MONGODB_URL } = stack;
     print(`The tests run on ${stack.store}`);
     if (stack.store.includes('stand-in')) counts.skipped.push(`every test on MongoDB itself: ${stack.store}`);
-    // kafkajs sets timers in the past, of which Node warns in every process.
+    // kafkajs sets timers in the past. Node would warn of them in every process.
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --disable-warning=TimeoutNegativeWarning`;
     const environment = { ...process.env, KAFKA_BROKERS, MONGODB_URL, NODE_OPTIONS };
     for (const args of runs) {
@@ -128,7 +129,7 @@ async function main(): Promise<Counts> {
   if (jestArguments.length > 0) return runOnServers(['--runInBand', ...jestArguments]);
   if (isLong) {
     return runOnServers(
-      ['--maxWorkers=2', ...sized, ...longOnly, '--testPathIgnorePatterns', ...measuring],
+      ['--maxWorkers=2', ...randomized, ...longOnly, '--testPathIgnorePatterns', ...measuring],
       ['--runInBand', ...measuring],
     );
   }

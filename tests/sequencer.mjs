@@ -29,7 +29,7 @@ export default class RandomSequencer extends Sequencer {
     return tests.toSorted((a, b) => places.get(a) - places.get(b));
   }
 
-  /** From 0 to 1. A place depends only on seed and path, so a new file does not change the order of the others. */
+  /** A number from 0 to 1. Only seed and path decide it, so a new file does not change the order of the others. */
   place(path) {
     const hash = createHash('sha256').update(`${this.seed} ${path}`).digest();
     const place = hash.readUInt32BE() / 2 ** 32;

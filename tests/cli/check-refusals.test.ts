@@ -40,23 +40,23 @@ const withVersion = (version: number) => () =>
 
 type State = {
   settings?: Record<string, unknown>;
-  /** Brings the state about, and returns the function that ends it. */
+  /** Creates the state. Returns the function that ends it. */
   given?: () => Promise<() => Promise<unknown>>;
 };
 
-const lostProgress = async () => {
+const loseProgress = async () => {
   const progress = await progressOf(environment.control).find().toArray();
   await progressOf(environment.control).deleteMany({});
   return () => progressOf(environment.control).insertMany(progress);
 };
 
-const storedGap = async () => {
+const storeGap = async () => {
   const gap = { topic: topic('tag'), partition: 0, kind: 'deleted' as const, from: 5, to: 9, topicId: null };
   await storeLogGaps({ control: environment.control, generation: 1, by: 'test' }, [gap], at);
   return () => environment.control.collection('log_gaps').deleteMany({});
 };
 
-const otherIndex = async () => {
+const createConflictingIndex = async () => {
   const { name = '' } = resources.ticket.indexes[0] ?? {};
   const tickets = collectionOf(environment.database, 'ticket');
   await tickets.dropIndex(name);
@@ -67,7 +67,7 @@ const otherIndex = async () => {
   };
 };
 
-const otherCluster = async () => {
+const moveToOtherCluster = async () => {
   const progress = progressOf(environment.control);
   const before = await progress.find().toArray();
   await progress.updateMany({}, { $set: { applied: { position: 1, topicId: 'other' } } });
@@ -92,15 +92,15 @@ const states: Record<string, [line: string, State]> = {
       },
     },
   ],
-  'an index that conflicts': ['indexes', { given: otherIndex }],
-  'lost progress': ['progress', { given: lostProgress }],
-  'a stored gap': ['gaps', { given: storedGap }],
+  'an index that conflicts': ['indexes', { given: createConflictingIndex }],
+  'lost progress': ['progress', { given: loseProgress }],
+  'a stored gap': ['gaps', { given: storeGap }],
   'topics of another prefix': ['followed', { settings: { TOPIC_PREFIX: 'other.' } }],
   'a SASL mechanism that the brokers lack': [
     'Kafka',
     { settings: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' } },
   ],
-  'another Kafka cluster': ['cluster', { given: otherCluster }],
+  'another Kafka cluster': ['cluster', { given: moveToOtherCluster }],
 };
 
 beforeAll(async () => {
@@ -118,7 +118,7 @@ test.each(Object.entries(states))(
       settings.MONGODB_URL = environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@');
     const refusal = await start({ settings }).then(
       () => 'it was not refused',
-      // A status has only the message: it names the log if no fix is known.
+      // The check prints no such end of the message, which refers to the log because no fix is known.
       (error: unknown) => (error as Error).message.replace(/\. Waiting does not help: .*$/, ''),
     );
     const changes = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);
@@ -138,8 +138,8 @@ test.each(Object.entries(states))(
   },
 );
 
-/** The conditions whose refusals need other servers or rights, with the test of each. */
-const elsewhere = {
+/** The conditions whose refusals need other servers or rights, and the file that tests each of them. */
+const testedElsewhere = {
   rights: 'check-rights.test.ts',
   topics: '../projector/kafka-rights.long.test.ts',
   records: '../projector/kafka-rights.long.test.ts',
@@ -148,12 +148,13 @@ const elsewhere = {
 
 test('each condition of a start has a state that refuses it', () => {
   const all = [connectStore, openModel, connectBrokers, enterGroup].flatMap(({ list }) => list);
-  const refused = new Set([...Object.values(states).map(([line]) => line), ...Object.keys(elsewhere)]);
+  const refused = new Set([...Object.values(states).map(([line]) => line), ...Object.keys(testedElsewhere)]);
   expect([...refused].toSorted()).toEqual(all.map(({ name }) => name).toSorted());
-  for (const path of Object.values(elsewhere)) expect(existsSync(join(import.meta.dirname, path))).toBe(true);
+  for (const path of Object.values(testedElsewhere))
+    expect(existsSync(join(import.meta.dirname, path))).toBe(true);
 });
 
-test('the check creates nothing, and is well in the state that a projector has left', async () => {
+test('the check creates no collection, and passes in the state that a projector has left', async () => {
   const names = async () =>
     (await environment.database.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   const before = await names();

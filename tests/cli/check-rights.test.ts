@@ -19,13 +19,13 @@ beforeAll(async () => {
   await ensureIndexes(testEnvironment.database);
   await watermarksOf(testEnvironment.control).insertOne({ _id: 1, completeTo: new Date(0) });
   proxy = createAnsweringProxy(testEnvironment.config.MONGODB_URL);
-  // MongoDB answers here, however busy the machine is.
+  // The long limit keeps a busy machine from looking like an absent MongoDB.
   url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
 });
 afterAll(() => proxy.close());
 
-/** A user who may do everything but these commands, as MongoDB answers it. */
-const withoutRight = (refused: string) => {
+/** Lets MongoDB refuse one command, as if the user lacked the right to it. */
+const refuseCommand = (refused: string) => {
   proxy.state.answer = ({ name }) =>
     name === refused ? { code: 13, errmsg: `not authorized to execute command ${refused}` } : null;
 };
@@ -39,7 +39,7 @@ test.each([
   ['api', 'update processes'],
   ['api', 'delete processes'],
 ])('the check of the role %s tries the right to %s', async (role, command) => {
-  withoutRight(command);
+  refuseCommand(command);
   const { code, text } = await check(role);
   expect(text).toMatch(
     new RegExp(`^FAILED .*not authorized to execute command ${command}\\. .*MONGODB_URL`, 'm'),
@@ -48,14 +48,14 @@ test.each([
 });
 
 test('the check of an API leaves no announcement', async () => {
-  withoutRight('nothing');
+  refuseCommand('nothing');
   await processesOf(testEnvironment.control).deleteMany({});
   expect((await check('api')).code).toBe(0);
   expect(await processesOf(testEnvironment.control).find().toArray()).toEqual([]);
 });
 
 test('a database that the user may not see never counts as one that does not exist', async () => {
-  withoutRight('listDatabases 1');
+  refuseCommand('listDatabases 1');
   const mongo = createMongo(url, 'test');
   const reading = findReadModel(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
   await expect(reading).rejects.toThrow('not authorized');

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await ensureRegistry(control);
   await ensureIndexes(database);
   await watermarksOf(control).insertOne({ _id: 1, completeTo: new Date(0) });
-  // Kafka creates the coordinator of groups at the first request for it, and a check hardly waits for that.
+  // Kafka creates the coordinator of groups at the first request for it, which may take longer than a check waits.
   const groupId = config.CONSUMER_GROUP;
   await eventually(() => admin.fetchOffsets({ groupId, topics }).then(() => true, errorMessage));
 });

@@ -30,14 +30,14 @@ test('an example of the help runs as pasted into a shell, and a pipe gets JSON a
 });
 
 /** Runs a pipe with a verb of the CLI. Rejects if the verb fails. */
-const pipe = (verb: string, reader: string) => {
+const runPipe = (verb: string, reader: string) => {
   const line = `set -o pipefail; ${process.execPath} services/cli/main.ts ${verb} | ${reader}`;
   const env = { PATH: process.env.PATH, ...testEnvironment.environment };
   return promisify(execFile)('bash', ['--norc', '-c', line], { env });
 };
 
 test('rebuild status --watch --json prints one JSON value on each line, and ends quietly with its reader', async () => {
-  const { stdout, stderr } = await pipe('rebuild status --watch --json', 'head -n 2');
+  const { stdout, stderr } = await runPipe('rebuild status --watch --json', 'head -n 2');
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
   expect(lines).toHaveLength(2);
@@ -45,13 +45,12 @@ test('rebuild status --watch --json prints one JSON value on each line, and ends
 });
 
 test('a verb does its work although the reader of its progress has ended', async () => {
-  await pipe('verify 2>&1 >/dev/null', 'true');
+  await runPipe('verify 2>&1 >/dev/null', 'true');
 });
 
 test('a verb has its own exit code although its reader has left, or the disk for its messages is full', async () => {
-  const unwell = await exitCodeOf('status --check >/dev/null');
-  expect(unwell).toBe(1);
-  expect(await exitCodeOf('status --check | true')).toBe(unwell);
+  expect(await exitCodeOf('status --check >/dev/null')).toBe(1);
+  expect(await exitCodeOf('status --check | true')).toBe(1);
   expect(await exitCodeOf('trace req_01HNZX8JGFACFA36RBXDHEQN6E 2>/dev/full')).toBe(1);
 });
 
@@ -94,8 +93,8 @@ test('the help shows the commands of the deployment, and an unknown deployment i
 });
 
 test('a trace needs no read model: an API may have written it before a projector has started', async () => {
-  const alone = { DATABASE_NAME: `${testEnvironment.name}-alone` };
-  const { errors } = await run(alone, 'trace', 'req_01HNZX8JGFACFA36RBXDHEQN6E');
+  const withoutReadModel = { DATABASE_NAME: `${testEnvironment.name}-alone` };
+  const { errors } = await run(withoutReadModel, 'trace', 'req_01HNZX8JGFACFA36RBXDHEQN6E');
   expect(errors).toContain('there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E');
 });
 
@@ -105,7 +104,7 @@ test('topics create needs no MongoDB', async () => {
   expect(created.text).toContain('already exists, left unchanged');
 });
 
-test('a verb that works for long says nothing of Kafka, to which it is connected', async () => {
+test('a verb that works for long does not report that it waits for Kafka, to which it is connected', async () => {
   jest.useFakeTimers({
     doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval'],
     advanceTimers: true,
@@ -113,7 +112,7 @@ test('a verb that works for long says nothing of Kafka, to which it is connected
   const report = jest.fn();
   const context = { environment: testEnvironment.environment, terminal: { report } } as unknown as Context;
   const work = async () => {
-    // The connection may have taken long.
+    // A slow connection may have been reported before the work began.
     report.mockClear();
     jest.advanceTimersByTime(6_000);
   };

@@ -36,7 +36,7 @@ describe('support-cli explain', () => {
     await publish(...deleted, created('contact', 'con_again', {}, 2));
     await applied();
     await stop();
-    // Only now: the first sweep of a projector comes five seconds after its start.
+    // The projector has stopped, so no sweep of it deletes the expired conversation.
     await collectionOf(environment.database, 'conversation').updateOne(
       { _id: 'conv_expired' },
       { $set: { 'joined.channel.dataRetentionDays': 30 } },

@@ -11,7 +11,7 @@ const keeps = async (changes: Record<string, string>, ...generations: number[]) 
   return [code, text];
 };
 
-test('rebuild keeps fails only if a known active generation is not among those that keep their projectors', async () => {
+test('rebuild keeps fails only if it knows the active generation, and that generation would lose its projectors', async () => {
   expect(await keeps({}, 1)).toEqual([0, expect.stringMatching(/^no generation of \S+ is active yet$/)]);
   await ensureRegistry(testEnvironment.control);
   await generationsOf(testEnvironment.control).updateOne({ _id: 'active' }, { $set: { generation: 2 } });
@@ -25,11 +25,11 @@ test('rebuild keeps fails only if a known active generation is not among those t
     ].join('\n'),
   ];
   expect(await keeps({}, 1, 3)).toEqual(refused);
-  // As in a deployment whose projectors all pause.
+  // and also if the deployment pauses all of its projectors
   expect(await keeps({})).toEqual(refused);
   const away = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
   expect(await keeps(away, 1, 3)).toEqual([0, expect.stringMatching(/^the active generation is unknown: /)]);
-  // As in a pod whose Secret the upgrade is about to make.
+  // and passes in a pod whose Secret only the upgrade creates
   expect(await keeps({ MONGODB_URL: '' }, 1, 3)).toEqual([
     0,
     'the active generation is unknown: MONGODB_URL is not set',

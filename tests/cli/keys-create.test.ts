@@ -36,7 +36,7 @@ describe('keys create', () => {
     return { id, token, before: await find('apiKey', id) };
   };
 
-  test('makes keys that keys archive leaves without --yes, and in a dry run', async () => {
+  test('makes keys that keys archive does not change without --yes, or in a dry run', async () => {
     const { id, token, before } = await givenKey();
     expect(await archive(id)).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
     expect(await archive(id, '--dry-run')).toMatchObject({
@@ -50,7 +50,7 @@ describe('keys create', () => {
     });
   });
 
-  test('makes keys that keys archive ends, and a second time it reports since when', async () => {
+  test('makes keys that keys archive ends; a second archive reports the time of the first', async () => {
     const { id, token, before } = await givenKey();
     expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
     await applied();

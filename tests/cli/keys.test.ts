@@ -40,7 +40,7 @@ describe('keys', () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
   });
 
-  test('the token of a blocked key stays refused, whatever other key has it, once its key is deleted, too', async () => {
+  test('the token of a blocked key stays refused for every other key that has it, also once that key is deleted', async () => {
     const token = 'svc_live_leaked';
     const key = (id: string) => apiKey(token, { id });
     const documents = testStore.database.collection<{ _id: string; state?: object }>('apiKeys');

@@ -17,7 +17,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends the CLI as process 1 of a con
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(unshare, 'exit');
-  // Its first words: it listens to signals before it runs the verb.
+  // Once the verb prints, the CLI listens to signals.
   await Promise.race([once(unshare.stdout, 'data'), exited]);
   const child = readFileSync(`/proc/${unshare.pid}/task/${unshare.pid}/children`, 'utf8');
   process.kill(Number(child), signal);

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { startService } from '../../infra/service.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 
-/** It accepts connections, and never answers. */
+/** A server that accepts connections, and never answers. */
 const silent = createServer((socket) => socket.on('error', () => undefined));
 let address = '';
 beforeAll(async () => {

@@ -2,7 +2,6 @@ import { type Document, MongoClient, MongoNetworkError } from 'mongodb';
 import { readCounts } from '../../services/operations/counts.ts';
 import { readFactsToAct } from '../../services/operations/facts.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
-import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
@@ -57,7 +56,7 @@ test('a status names indexes that are missing or hidden, with the command that h
 describe('tokens of several keys', () => {
   const archived = { archivedAt: '2026-01-01T00:00:00Z' };
 
-  test('are named by their keys if an active one is refused; none is if there are none', async () => {
+  test('are named by their keys if an active key is refused', async () => {
     await rebuild.given([generation(1, 'active')]);
     await ensureIndexes(rebuild.database);
     await store(rebuild.database, 'apiKey', [
@@ -82,17 +81,20 @@ describe('tokens of several keys', () => {
       ({ text } = await cli('status'));
       return !text.includes('not counted: tokens') || text;
     });
-    const named = text.match(/a token is refused: it belongs to .*?(?=\. )/g) ?? [];
-    expect(named.map((line) => line.slice('a token is refused: '.length)).toSorted()).toEqual([
+    const findings = text.match(/a token is refused: it belongs to .*?(?=\. )/g) ?? [];
+    expect(findings.map((line) => line.slice('a token is refused: '.length)).toSorted()).toEqual([
       'it belongs to key_left of org_a (active), and "keys block" has blocked it',
       'it belongs to key_revoked1 of org_a (archived), key_revoked2 of org_a (active)',
       'it belongs to key_taken1 of org_a (active), key_taken2 of org_b (active)',
     ]);
     expect(text).not.toMatch(/[0-9a-f]{64}/i);
+  });
+
+  test('are none if there are no keys', async () => {
     const { control, name } = rebuild;
+    await rebuild.given([generation(1, 'active')]);
     const registry = await readRegistry(control);
     await rebuild.database.collection('apiKeys').deleteMany({});
-    await blockedKeys(control).deleteMany({});
     const isNone = (tokens: object[]) => tokens.length === 0 || tokens;
     await eventually(() => readSharedTokens(control, name, registry).then(isNone, String));
   });
@@ -119,7 +121,7 @@ describe('the work of the store for a status', () => {
   const status = () => rebuild.status({ mongo: proxied.mongo, control: proxied.control });
   beforeEach(() => rebuild.given([generation(1, 'active'), generation(2, 'ready')]));
 
-  test('is left out where MongoDB refuses it, and then the rest is shown with the reason', async () => {
+  test('is left out if MongoDB refuses it, and the status shows the rest with the reason', async () => {
     // MongoDB answers so if `notablescan` refuses a scan, or if the user has too few rights.
     proxied.answer({ code: 291, errmsg: 'refused' });
     const counts = await readCounts(proxied.database);
@@ -133,7 +135,7 @@ describe('the work of the store for a status', () => {
     expect(generations.map(({ number }) => number)).toEqual([1, 2]);
   });
 
-  test('is another matter where MongoDB does not answer: the whole status fails, and is tried again', async () => {
+  test('fails as a whole if MongoDB does not answer, so that the caller tries again', async () => {
     proxied.answer('closed');
     await expect(readCounts(proxied.database)).rejects.toThrow(MongoNetworkError);
     await expect(status()).rejects.toThrow(MongoNetworkError);
@@ -152,7 +154,7 @@ describe('the work of the store for a status', () => {
     const collections = kinds.map((kind) => resources[kind].collection);
     expect(counts.map(({ count }) => String(count)).toSorted()).toEqual(collections.toSorted());
     for (const { query } of counts) expect(query).toBeUndefined();
-    // every other count ends at a number; the counts of tokens and of stored bytes read an index, and end after a time
+    // every other count has a limit, except the counts of tokens and of stored bytes: they read an index within a time
     const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
     expect(aggregates.length).toBeGreaterThan(1);
     for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {

@@ -20,7 +20,7 @@ describe('topics create', () => {
     let refusals = 2;
     const slow: Admin = {
       ...testEnvironment.admin,
-      // kafkajs asks for the leaders once if it has to wait for them
+      // If kafkajs waits for the leaders, it asks for them once, and fails if a broker does not know the topic.
       createTopics: async (request) => {
         const isCreated = await testEnvironment.admin.createTopics({ ...request, waitForLeaders: false });
         if (request.waitForLeaders !== false) throw unknownTopic();

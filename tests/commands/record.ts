@@ -9,15 +9,15 @@ export type Recorded = {
   targets: Set<string>;
   /** The first example, and its database. */
   example: { database: string; command: Part };
-  /** The indexes of its plan; null without a plan, before it is explained, or on the stand-in. */
+  /** The indexes of its plan; null before `explainIndexes`, without a plan, and on the stand-in. */
   indexes: string[] | null;
 };
 
 const entityCollections = new Set(kinds.map((kind) => resources[kind].collection));
 
 /**
- * The target of the shape: a collection, or the entities if the collection of every kind may receive the shape. The
- * engine finds them by `_id` and `refs`, in batches that differ from run to run.
+ * The target of a shape: its collection, or `entities` if the services may send the shape to the collection of every
+ * kind. The kinds to which they send it differ from run to run, with the batches of the engine.
  */
 function targetOf(collection: string, text: string): string {
   if (collection === '') return 'the database';
@@ -65,7 +65,7 @@ const writeCommands = [
   'dropDatabase',
 ];
 
-/** Whether a command leaves its concern to the defaults of the cluster, which an operator may change. */
+/** Whether a command leaves its read or write concern to the defaults of the cluster, which an operator may change. */
 function lacksConcern(name: string, command: Part): boolean {
   const { readConcern, writeConcern } = command as Record<
     string,
@@ -78,6 +78,7 @@ function lacksConcern(name: string, command: Part): boolean {
   return writeConcern?.w !== 'majority' || writeConcern.j !== true;
 }
 
+/** The fields of a command that `explain` does not accept. */
 const notExplained = [
   '$db',
   'lsid',

@@ -41,7 +41,7 @@ const backlog: Event[] = [
   ...numbered(2_010, (id) => created('message', `msg_${id}`, { conversationId: 'conv_0000' })),
 ];
 
-/** A backlog, changes of every kind, dead letters, and a second projector's sweep. */
+/** Applies a backlog, changes, deletions and dead letters, and lets a second projector sweep. */
 export async function project({
   environment,
   publish,
@@ -71,7 +71,7 @@ export async function project({
   await applied();
   await eventually(async () => (await deadLetters()).length === 1);
   await first.stop();
-  // Orphans are swept after days: one whose conversation is missing, and one whose conversation has come.
+  // Lets two orphans be due for the next sweep: one without a conversation, and one whose conversation has come.
   await collectionOf(environment.database, 'message').updateMany(
     { _id: { $in: ['msg_orphan', 'msg_0000'] } },
     { $set: { orphanedAt: new Date(0) } },
@@ -115,7 +115,7 @@ const paths = [
   ...['/v1/channels', '/v1/channels?type=email', '/v1/channels/channel', '/v1/knowledge/qa'],
 ];
 
-/** Every route of the API, with its filters and sorts. */
+/** Requests every route of the API, with its filters and sorts. Returns the id of the first request. */
 export async function serve({ environment }: Projector): Promise<string> {
   const client = createMongo(environment.config.MONGODB_URL, 'api');
   const api = await startApi({ client, name: environment.name }, { settings: { REQUEST_TRACE_DAYS: 90 } });
@@ -135,8 +135,8 @@ export async function serve({ environment }: Projector): Promise<string> {
 
 type Verb = (...args: string[]) => Promise<void>;
 
-/** Runs commands of the CLI, and fails at an exit code that is not among `codes`. */
-const verbOf =
+/** Returns a function that runs a command of the CLI, and throws if its exit code is not among `codes`. */
+const verbRunner =
   ({ cli }: Projector, codes = [0, 1]): Verb =>
   async (...args) => {
     const { code, errors } = await cli(...args);
@@ -144,7 +144,7 @@ const verbOf =
   };
 
 export async function operate(projector: Projector, requestId: string): Promise<void> {
-  const run = verbOf(projector);
+  const run = verbRunner(projector);
   await run('status');
   for (const role of ['cli', 'projector', 'api']) await run('check', role);
   await run('trace', requestId);
@@ -153,7 +153,7 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('keys', 'block', 'key_1', '--why', 'test');
   await run('keys', 'list');
   await run('keys', 'unblock', 'key_1');
-  await verbOf(projector, [0])('keys', 'archive', 'key_1', '--yes');
+  await verbRunner(projector, [0])('keys', 'archive', 'key_1', '--yes');
   await storeDeadLetter(projector.environment, created('contact', 'con_1'), { offset: 900 });
   const [letter] = await projector.deadLetters();
   const id = letter?._id ?? '';
@@ -170,9 +170,9 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('verify', 'ticket', '--repair');
 }
 
-/** A rebuild, its promotion, a rollback and the promotion again. */
+/** Runs a rebuild, its promotion, a rollback, and the promotion again. */
 export async function rebuild(projector: Projector): Promise<void> {
-  const run = verbOf(projector, [0]);
+  const run = verbRunner(projector, [0]);
   await run('rebuild', 'start', '--why', 'test');
   await projector.start({ settings: { GENERATION: 2 } });
   await run('rebuild', 'await', '2');
@@ -189,7 +189,7 @@ export async function rebuild(projector: Projector): Promise<void> {
 
 /** Accepts a gap of the active generation, and drops the formerly active generation. */
 export async function drop(projector: Projector): Promise<void> {
-  const run = verbOf(projector, [0]);
+  const run = verbRunner(projector, [0]);
   const { control } = projector.environment;
   await projector.stop();
   const gap = { topic: projector.topic('tag'), partition: 0, kind: 'diverged' as const, from: 0, to: 0 };

@@ -11,8 +11,8 @@ const ignored = new Set([
 export const isOfDriver = (name: string) => ['endSessions', 'ping', 'killCursors', 'getMore'].includes(name);
 
 /**
- * A command, reduced to what decides its plan: no values, and no fields that it only writes. A bulk has one shape for
- * each statement, with the command that contains it alone.
+ * The shapes of a command: its parts that decide the plan, without values and without fields that it only writes. A
+ * bulk has a shape for each statement. `alone` is the command with only that statement.
  */
 export function shapesOf(name: string, command: Part): { text: string; alone: Part }[] {
   const { [name]: target, updates, deletes, documents, ...options } = command;
@@ -27,8 +27,8 @@ export function shapesOf(name: string, command: Part): { text: string; alone: Pa
       alone: { delete: target, deletes: [one] },
     }));
   const hasPlan = ['find', 'aggregate', 'count', 'findAndModify'].includes(name);
-  const said = documents || name === 'createIndexes' ? {} : options;
-  return [{ text: textOf(name, said), alone: hasPlan ? { [name]: target, ...options } : {} }];
+  const shown = documents || name === 'createIndexes' ? {} : options;
+  return [{ text: textOf(name, shown), alone: hasPlan ? { [name]: target, ...options } : {} }];
 }
 
 function updateText({ q, u, upsert, multi, ...rest }: Part): string {
@@ -61,7 +61,7 @@ function part(option: string, value: unknown): string | null {
 const entries = (value: unknown): [string, unknown][] =>
   value instanceof Map ? ([...value.entries()] as [string, unknown][]) : Object.entries(value ?? {});
 
-/** An index serves an order and its reverse. */
+/** The fields of a sort, without their directions: an index serves an order and its reverse. */
 const keys = (value: unknown) =>
   entries(value)
     .map(([field]) => field)
@@ -72,7 +72,7 @@ const isPlain = (value: unknown): value is object =>
   value !== null &&
   [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 
-/** A stage or condition may be repeated as often as there are kinds or partitions. */
+/** Names each stage and condition once: some commands repeat them for each kind or partition. */
 const unique = (texts: string[]) => [...new Set(texts)];
 
 const ranges = ['$gt', '$gte', '$lt', '$lte'];
@@ -97,10 +97,8 @@ function stageText(stage: Part): string {
   return name;
 }
 
-/** The operators of an update, or the stages of its pipeline. Which fields it sets does not matter. */
-const update = (value: unknown): string =>
-  Array.isArray(value)
-    ? stages(value as Part[])
-    : isPlain(value)
-      ? Object.keys(value).join(', ')
-      : String(value);
+/** The operators of an update, or the stages of its pipeline, without the fields that they set. */
+function update(value: unknown): string {
+  if (Array.isArray(value)) return stages(value as Part[]);
+  return isPlain(value) ? Object.keys(value).join(', ') : String(value);
+}

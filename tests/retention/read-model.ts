@@ -25,7 +25,7 @@ export const eventsOf = (name: string) => ({
   channel: (days: number | null = 30, version = 1) =>
     created('channel', `chan_${name}`, { dataRetentionDays: days }, version),
   ticket: created('ticket', `ti_${name}`),
-  /** Last updated on a day; its title contains the name. */
+  /** A conversation that was last updated on this day. Its title contains the name. */
   conversation: (updated: number, version = 1) =>
     created(
       'conversation',
@@ -65,12 +65,12 @@ async function answersAt(database: Db, name: string, now: Date) {
   };
 }
 
-/** The signal that aborts a sweep, and the current time; by default, the current time is `asOf`. */
+/** `signal` aborts the sweep. `now` is the time by MongoDB's clock, by default `asOf`. */
 type SweepOptions = { signal?: AbortSignal; now?: Date; isComplete?: boolean };
 
 async function openReadModel() {
   const { store, database, control, close } = await openEngineStore();
-  /** Applies events one by one, as read on a day. As after a restart, no position counts as applied. */
+  /** Applies events one by one on a day. No position counts as applied, as after a restart. */
   const apply = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on });
     for (const event of events) await applyChanges(deps, event.kind, [changeOf(event)]);
@@ -101,6 +101,7 @@ async function openReadModel() {
       watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true }),
     sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
     answersAt: (name: string, now: Date) => answersAt(database, name, now),
+    /** All documents of the read model as JSON. */
     everything: async () => {
       const collections = await database.collections();
       return JSON.stringify(await Promise.all(collections.map((collection) => collection.find().toArray())));

@@ -8,7 +8,7 @@ import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
 
-const freed = (conversations: number, messages: number) => ({ conversations, messages });
+const sweptCounts = (conversations: number, messages: number) => ({ conversations, messages });
 
 describe('conversation data that expires by the retention of its channel', () => {
   const model = useReadModel();
@@ -24,21 +24,21 @@ describe('conversation data that expires by the retention of its channel', () =>
     ofTicket: [`conv_${name}`],
   });
 
-  test('is not served from that instant on, swept or not, and its messages are swept first', async () => {
+  test('is not served from its expiry on, even before a sweep, and a sweep deletes its messages first', async () => {
     // given a conversation of day 0 with messages of days 0 and 20
     const { channel, ticket, conversation, message } = eventsOf('a');
     await model.apply([channel(), ticket, conversation(0), message(0), message(20)]);
     // then a millisecond before the conversation expires, the API serves everything, and a sweep removes nothing
-    expect(await model.sweepAsOf(day(30, -1))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(30, -1))).toEqual(sweptCounts(0, 0));
     expect(await idsAt('a', day(30, -1))).toEqual(all('a', '000', '020'));
     // and when the conversation expires, the API serves nothing, although no sweep has run yet
     expect(await idsAt('a', day(30))).toEqual(nothing);
     // when sweeps run, they delete expired messages, and the conversation after its last message
-    expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 1));
+    expect(await model.sweepAsOf(day(30))).toEqual(sweptCounts(0, 1));
     expect(await idsAt('a', day(30))).toEqual(nothing);
-    expect(await model.sweepAsOf(day(50, -1))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(50, -1))).toEqual(sweptCounts(0, 0));
     expect(await model.everything()).toMatch(/title of a.*content of a|content of a.*title of a/);
-    expect(await model.sweepAsOf(day(50))).toEqual(freed(1, 1));
+    expect(await model.sweepAsOf(day(50))).toEqual(sweptCounts(1, 1));
     // then only envelopes remain, which the TTL index removes
     expect(await model.everything()).not.toMatch(/(title|content) of a/);
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_a' });
@@ -50,7 +50,7 @@ describe('conversation data that expires by the retention of its channel', () =>
       revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
-    expect(await model.sweepAsOf(day(50))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(50))).toEqual(sweptCounts(0, 0));
   });
 
   test('is kept if the retention of its channel is raised during the sweep', async () => {
@@ -62,7 +62,9 @@ describe('conversation data that expires by the retention of its channel', () =>
       await model.apply([channel(365, 2)]);
       return found;
     };
-    expect(await sweep({ ...deps, sweepStore: { ...deps.sweepStore, readChannels } })).toEqual(freed(0, 0));
+    expect(await sweep({ ...deps, sweepStore: { ...deps.sweepStore, readChannels } })).toEqual(
+      sweptCounts(0, 0),
+    );
     expect(await idsAt('raised', day(100))).toEqual(all('raised', '000'));
   });
 
@@ -70,27 +72,27 @@ describe('conversation data that expires by the retention of its channel', () =>
     const { channel, ticket, conversation, message } = eventsOf('b');
     await model.apply([channel(), ticket, conversation(25), message(0), message(1), message(25)]);
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
-    expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 1));
+    expect(await model.sweepAsOf(day(30))).toEqual(sweptCounts(0, 1));
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
-    expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 1));
+    expect(await model.sweepAsOf(day(31))).toEqual(sweptCounts(0, 1));
     expect(await idsAt('b', day(31))).toEqual(all('b', '025'));
   });
 
-  test('expires after its channel was deleted too, also if it comes later', async () => {
+  test('expires also if its channel was deleted, before or after the conversation came', async () => {
     // given a channel that is deleted, and deleted again by a Kafka tombstone
     const { channel, ticket, conversation, message } = eventsOf('deleted');
     await model.apply([channel(), ticket, conversation(0), message(0), deletionOf(channel(), 2)]);
     await model.apply([deletionOf(channel(), 3), { ...deletionOf(channel(), 4), op: 'tombstone' }]);
-    expect(await model.sweepAsOf(day(30, -1))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(30, -1))).toEqual(sweptCounts(0, 0));
     expect(await model.everything()).toMatch(
       /title of deleted.*content of deleted|content.*title of deleted/,
     );
-    expect(await model.sweepAsOf(day(30))).toEqual(freed(1, 1));
+    expect(await model.sweepAsOf(day(30))).toEqual(sweptCounts(1, 1));
     expect(await model.everything()).not.toMatch(/(title|content) of deleted/);
     // when a conversation comes after every other tombstone has expired
     await model.apply([conversation(40, 2), message(40)], day(100));
-    expect(await model.sweepAsOf(day(70, -1), { now: day(100) })).toEqual(freed(0, 0));
-    expect(await model.sweepAsOf(day(70), { now: day(100) })).toEqual(freed(1, 1));
+    expect(await model.sweepAsOf(day(70, -1), { now: day(100) })).toEqual(sweptCounts(0, 0));
+    expect(await model.sweepAsOf(day(70), { now: day(100) })).toEqual(sweptCounts(1, 1));
     // then the channel's tombstone has no expiry, and only the retention beside its envelope
     const channels = collectionOf<StoredDocument>(model.database, 'channel');
     expect(await channels.findOne({ _id: 'chan_deleted' })).toEqual({
@@ -106,21 +108,21 @@ describe('conversation data that expires by the retention of its channel', () =>
     });
     // and a channel that comes back decides its retention itself
     await model.apply([channel(0, 5), conversation(41, 3)], day(100));
-    expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(36_500))).toEqual(sweptCounts(0, 0));
     expect(await channels.findOne({ _id: 'chan_deleted' })).not.toHaveProperty('dataRetentionDays');
   });
 
-  test('is kept if the channel keeps it, even if the channel changes later', async () => {
+  test('is kept while the channel keeps it, whenever the channel changes its retention', async () => {
     const { channel, ticket, conversation, message } = eventsOf('f');
     await model.apply([channel(), ticket, conversation(0), message(0), channel(0, 2)]);
-    expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(36_500))).toEqual(sweptCounts(0, 0));
     expect(await idsAt('f', day(36_500))).toEqual(all('f', '000'));
     await model.apply([channel(4_000_000_000, 3)]);
-    expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(36_500))).toEqual(sweptCounts(0, 0));
     expect(await idsAt('f', day(36_500))).toEqual(all('f', '000'));
     await model.apply([channel(10, 4)]);
     expect(await idsAt('f', day(10))).toEqual(nothing);
-    expect(await model.sweepAsOf(day(10))).toEqual(freed(1, 1));
+    expect(await model.sweepAsOf(day(10))).toEqual(sweptCounts(1, 1));
   });
 
   const daysAgo = (number: number) => new Date(Date.now() - number * dayMs).toISOString();
@@ -130,11 +132,11 @@ describe('conversation data that expires by the retention of its channel', () =>
     const { channel, ticket } = eventsOf('g');
     const times = { ticketId: 'ti_g', channelId: 'chan_g', createdAt: daysAgo(60), updatedAt: daysAgo(60) };
     await model.apply([channel(), ticket, created('conversation', 'conv_g', times)]);
-    expect(await sweepApplied()).toEqual(freed(0, 0));
+    expect(await sweepApplied()).toEqual(sweptCounts(0, 0));
     await model.setWatermark(new Date(Date.parse(times.updatedAt) + 30 * dayMs - 1));
-    expect(await sweepApplied()).toEqual(freed(0, 0));
+    expect(await sweepApplied()).toEqual(sweptCounts(0, 0));
     await model.setWatermark(new Date(Date.parse(times.updatedAt) + 30 * dayMs));
-    expect(await sweepApplied()).toEqual(freed(1, 0));
+    expect(await sweepApplied()).toEqual(sweptCounts(1, 0));
     // and its tombstone document expires by the store's clock
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_g' });
     const expiresMs = (left as { expiresAt?: Date } | null)?.expiresAt?.getTime() ?? 0;
@@ -150,10 +152,10 @@ describe('conversation data that expires by the retention of its channel', () =>
       created('message', 'msg_i', { createdAt: daysAgo(29), conversationId: 'conv_i' }),
     ]);
     await model.setWatermark(new Date(Date.now() + 365 * dayMs));
-    expect(await sweepApplied()).toEqual(freed(0, 0));
+    expect(await sweepApplied()).toEqual(sweptCounts(0, 0));
   });
 
-  test('leaves its ticket with the next sweep after one that ended between the purge and the refresh', async () => {
+  test('leaves its ticket at the next sweep, if a sweep ended between its purge and the refresh of the ticket', async () => {
     const { channel, ticket, conversation } = eventsOf('crash');
     await model.apply([channel(), ticket, conversation(0)]);
     const deps = model.sweepDeps(day(30));
@@ -169,7 +171,7 @@ describe('conversation data that expires by the retention of its channel', () =>
         conversations: [expect.objectContaining({ id: 'conv_crash' })],
       }) as unknown,
     });
-    expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(30))).toEqual(sweptCounts(0, 0));
     expect(await embedded()).toMatchObject({ conversations: [] });
   });
 });

@@ -41,7 +41,7 @@ describe('the sweeper of a projector', () => {
     const isErased = async () => (await recordBytesOf(model.control).countDocuments()) === 0;
     await storeLate(1);
     const sweeper = start({}, { intervalMs: 10, pollMs: 5 });
-    // the first run reads all dead letters, and a later run the dead letters since the previous run, with an overlap
+    // The first run reads all dead letters. A later run reads the dead letters since the previous run, with an overlap.
     await eventually(isErased);
     await storeLate(2);
     await eventually(isErased);
@@ -70,10 +70,8 @@ describe('the sweeper of a projector', () => {
 
   describe('of the owner', () => {
     const hourMs = 3_600_000;
-    /**
-     * A sweep of expired documents takes 3 s, a complete sweep `completeMs`. Returns after the end of the first sweeps.
-     */
-    const paced = async (completeMs: number) => {
+    /** A sweeper after its first run. A sweep of expired documents takes 3 s, a complete sweep `completeMs`. */
+    const givenSweeper = async (completeMs: number) => {
       const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
       let polls = 0;
       const sweeps: string[] = [];
@@ -108,7 +106,7 @@ describe('the sweeper of a projector', () => {
     };
 
     test('spends a twentieth of its time on each kind of sweep at most', async () => {
-      const { state, first, sweptAt, stop } = await paced(2 * hourMs);
+      const { state, first, sweptAt, stop } = await givenSweeper(2 * hourMs);
       expect(first).toEqual(['all', 'expired']);
       expect(await sweptAt(2 * hourMs + 59_999)).toEqual([]);
       expect(await sweptAt(2 * hourMs + 60_000)).toEqual(['expired']);
@@ -119,7 +117,7 @@ describe('the sweeper of a projector', () => {
     });
 
     test('reads all conversations once a day', async () => {
-      const { first, sweptAt, stop } = await paced(10);
+      const { first, sweptAt, stop } = await givenSweeper(10);
       expect(first).toEqual(['all']);
       expect(await sweptAt(24 * hourMs - 1)).toEqual(['expired']);
       expect(await sweptAt(24 * hourMs + 60_000)).toEqual(['all']);
@@ -127,7 +125,7 @@ describe('the sweeper of a projector', () => {
     });
 
     test('reads all conversations after a sweep that failed', async () => {
-      const { state, sweptAt, stop } = await paced(10);
+      const { state, sweptAt, stop } = await givenSweeper(10);
       state.fails = true;
       expect(await sweptAt(state.nowMs + 60_000)).toEqual(['expired']);
       state.fails = false;
@@ -137,7 +135,7 @@ describe('the sweeper of a projector', () => {
     });
 
     test('reads all conversations after another projector was the owner', async () => {
-      const { state, sweptAt, stop } = await paced(10);
+      const { state, sweptAt, stop } = await givenSweeper(10);
       state.isOwner = false;
       expect(await sweptAt(state.nowMs + 60_000)).toEqual([]);
       state.isOwner = true;
@@ -149,16 +147,18 @@ describe('the sweeper of a projector', () => {
   describe('that fails', () => {
     afterEach(() => processesOf(model.control).deleteMany({}));
 
-    /** A sweeper that fails for a reason, after an earlier owner has failed since an instant. */
-    const failing = async () => {
+    /** A sweeper whose sweeps fail, and whose predecessor as the owner has failed since `since`. */
+    const givenFailingSweeper = async () => {
       await model.setWatermark();
       const metrics = createMetrics();
       const state = { problem: 'not authorized' as string | null, isOwner: true };
       let announced: SweepOutcome | null = null;
       let clock = Date.parse('2126-01-01T00:00:00Z');
       const since = new Date(clock);
-      const ofEarlier = { at: since, failingSince: since, reason: 'of an earlier owner' };
-      await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: ofEarlier } }));
+      const sweepOfEarlierOwner = { at: since, failingSince: since, reason: 'of an earlier owner' };
+      await processesOf<Projector>(model.control).insertOne(
+        projector({ duties: { sweep: sweepOfEarlierOwner } }),
+      );
       const readChannels: SweepStore['readChannels'] = async () => {
         if (state.problem !== null) throw new Error(state.problem);
         return [];
@@ -179,8 +179,8 @@ describe('the sweeper of a projector', () => {
       return { state, since, last, isFailing, stop: sweeper.stop };
     };
 
-    test('is announced with its latest reason, and since when sweeps fail, those of an earlier owner too', async () => {
-      const { state, since, last, stop } = await failing();
+    test('is announced with its latest reason, and with the time since which sweeps fail, of earlier owners too', async () => {
+      const { state, since, last, stop } = await givenFailingSweeper();
       expect(last()?.failingSince).toEqual(since);
       state.problem = 'too slow';
       await eventually(() => last()?.reason === 'too slow');
@@ -189,8 +189,8 @@ describe('the sweeper of a projector', () => {
       await stop();
     });
 
-    test('is shown in a metric of its owner alone', async () => {
-      const { state, since, last, isFailing, stop } = await failing();
+    test('is shown in a metric only while its projector is the owner', async () => {
+      const { state, since, last, isFailing, stop } = await givenFailingSweeper();
       expect(await isFailing()).toBe(true);
       state.isOwner = false;
       await eventually(async () => !(await isFailing()));
@@ -200,8 +200,8 @@ describe('the sweeper of a projector', () => {
       await stop();
     });
 
-    test('is no longer announced or shown once a sweep ends well; a later failure is a new one', async () => {
-      const { state, since, last, isFailing, stop } = await failing();
+    test('is no longer announced or shown once a sweep succeeds; a later failure has its own time', async () => {
+      const { state, since, last, isFailing, stop } = await givenFailingSweeper();
       state.problem = null;
       await eventually(() => last()?.failingSince === null);
       expect(await isFailing()).toBe(false);

@@ -7,7 +7,7 @@ import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);
 
-/** Long, because a store looks for expired documents once a minute. */
+/** This test is long because MongoDB deletes expired documents once a minute. */
 test('the store removes tombstones of every kind when they expire, and no other document', async () => {
   const { database } = opened;
   await ensureIndexes(database);

@@ -12,7 +12,7 @@ import { channelTypes, type Name, statesOf } from './states.ts';
 
 /** Enough variants for each boolean to differ from every other boolean. */
 const variants = Array.from({ length: 12 }, (_, variant) => variant);
-/** Before anything expires. */
+/** No data has expired at this time. */
 const now = new Date('2026-01-02T00:00:00Z');
 const routes = createRoutes({ now: () => now, brand: '' });
 
@@ -45,6 +45,7 @@ describe('each field of a response has the value of its own field of the state',
     };
     return { ...started, close };
   });
+
   test('no two booleans of the states have the same values', () => {
     const values = new Map<string, unknown[]>();
     for (const variant of variants)

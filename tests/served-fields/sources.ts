@@ -41,7 +41,7 @@ const byProvider =
   (variant, rest) =>
     (at(variant, 'email', 'email.provider') === provider ? own : others)(variant, rest);
 
-/** No value of a response equals it: the response must not have the field. */
+/** The response must not have the field: no value of a response equals undefined. */
 const noField = fixed(undefined);
 
 /**

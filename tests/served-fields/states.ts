@@ -21,12 +21,12 @@ const authors = [
   { type: 'ai_agent', kind: 'agent', prefix: 'agent' },
 ] as const;
 
-/** Kinds whose states have names of their own below, and API keys, which no response shows. */
-const elsewhere = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
+/** Kinds whose states `named` lists below, and API keys, which no response shows. */
+const withoutDefault = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
 
 /**
- * States of one variant by name, with every field set. They refer to states of the same variant alone, so that each is
- * in the responses of the others. A kind that has no name here has one state, by its schema.
+ * States of one variant by name, with every field set. They refer only to states of the same variant, so the response
+ * of one shows the others. A kind without a name below has one state, which follows from its schema.
  */
 export function statesOf(variant: number) {
   const id = (name: string) => `${name}_${variant}`;
@@ -77,7 +77,7 @@ export function statesOf(variant: number) {
     'messages.1': message('msg_b', rotate(['assistant', 'human']), 2),
   };
   const others = kinds
-    .filter((kind) => !elsewhere.has(kind) && !(kind in named))
+    .filter((kind) => !withoutDefault.has(kind) && !(kind in named))
     .map((kind) => [kind, of(kind, `${idPrefixOf(kind)}a`)] as const);
   const states = { ...Object.fromEntries(others), ...named };
   return { states: states as typeof named & Record<Kind, Named>, author: author.kind, channel: type };

@@ -35,7 +35,7 @@ export function depsOf(simulation: Simulation, worker: Worker, overrides: Partia
   });
 }
 
-/** Runs an actor. It tries again if the store does not reply, and a successor starts if it crashes. */
+/** Runs the work of an actor. If the schedule crashes its worker, `succeed` starts a successor. */
 export function act(
   simulation: Simulation,
   worker: Worker,
@@ -49,7 +49,7 @@ export function act(
   simulation.running.add(ended);
 }
 
-/** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
+/** An operator's redrive beside the workers: each time, it re-drives some dead letters of one kind. */
 export function redriver(simulation: Simulation, times: number): () => void {
   const { schedule, deadLetters } = simulation;
   const start = () => {
@@ -60,13 +60,13 @@ export function redriver(simulation: Simulation, times: number): () => void {
         if (times === Infinity && deadLetters.size === 0) return;
         await retried(() => schedule.pause(worker, 'redrive'));
         const [first] = deadLetters;
-        const some = [...deadLetters]
+        const chosen = [...deadLetters]
           .filter(({ kind }) => kind === first?.kind)
           .filter((one) => one === first || schedule.random.chance(0.7));
         if (!first) continue;
-        const inLogOrder = some.map(({ change }) => change).sort(byPosition);
+        const inLogOrder = chosen.map(({ change }) => change).sort(byPosition);
         await retried(() => applyChanges(deps, first.kind, inLogOrder));
-        for (const deadLetter of some) deadLetters.delete(deadLetter);
+        for (const deadLetter of chosen) deadLetters.delete(deadLetter);
       }
     };
     act(simulation, worker, redrive, start);

@@ -35,20 +35,20 @@ function purged(early: Event[], late: Event[], present: Set<string>): Set<string
   const everExpires = new Set(
     [...early, ...late].filter(({ data }) => expires(String(data?.channelId))).map(({ id }) => id),
   );
-  const conversationOf = (in_: Expected, id: string) =>
-    (in_.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
+  const conversationOf = (documents: Expected, id: string) =>
+    (documents.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
   const gone = new Set<string>();
   for (const [id, { kind }] of all)
     if (kind === 'conversation' && !present.has(id) && everExpires.has(id) && !isLate.has(id)) gone.add(id);
-  const isThere = (in_: Expected, id: string) => {
-    const conversation = in_.get(conversationOf(in_, id));
-    return conversation !== undefined && conversation.orgId === in_.get(id)?.orgId;
+  const hasConversation = (documents: Expected, id: string) => {
+    const conversation = documents.get(conversationOf(documents, id));
+    return conversation !== undefined && conversation.orgId === documents.get(id)?.orgId;
   };
   for (const [id, { kind }] of all) {
     if (kind !== 'message' || present.has(id)) continue;
     const hasExpired = !isLate.has(id) && everExpires.has(conversationOf(all, id));
-    const wasOrphan = before.has(id) && !isThere(before, id);
-    const isOrphan = !isThere(all, id) || gone.has(conversationOf(all, id));
+    const wasOrphan = before.has(id) && !hasConversation(before, id);
+    const isOrphan = !hasConversation(all, id) || gone.has(conversationOf(all, id));
     if (hasExpired || wasOrphan || isOrphan) gone.add(id);
   }
   return gone;

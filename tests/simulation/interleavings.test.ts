@@ -9,7 +9,7 @@ import { emptyData, envelopeOf, memoryStore } from './memory-store.ts';
 
 const crashed = new Error('the worker crashed');
 
-/** `pause` is awaited before each step. All records are at `at`; by default each is at the offset of its version. */
+/** The store awaits `pause` before each step. By default each record is at the offset of its version, else at `at`. */
 type ApplyOptions = { pause?: (label: string) => Promise<void>; at?: Change['position'] };
 
 /** A store in memory, and workers that each apply a chunk of events of one kind. */
@@ -28,18 +28,18 @@ function given() {
       events.map((event) => (at ? changeAt(event, at) : changeOf(event))),
     );
   };
-  /** A worker that halts before the step `label`. When resumed, it goes on, or does that step and crashes. */
+  /** A worker that halts before the step `label`. Once resumed, it goes on, or does that step and crashes. */
   const applyLate = async (
     events: Event[],
     label: string,
-    fate: 'crashes' | 'goes on',
+    ending: 'crashes' | 'goes on',
     others: Partial<UpdateDeps> & Pick<ApplyOptions, 'at'> = {},
   ) => {
     const resumed = Promise.withResolvers<void>();
     const halted = Promise.withResolvers<void>();
     let hasHalted = false;
     const pause = async (step: string) => {
-      if (hasHalted && fate === 'crashes') throw crashed;
+      if (hasHalted && ending === 'crashes') throw crashed;
       if (step !== label) return;
       hasHalted = true;
       halted.resolve();
@@ -54,7 +54,7 @@ function given() {
     expect(hasHalted).toBe(true);
     return async () => {
       resumed.resolve();
-      expect(await end).toBe(fate === 'crashes' ? crashed : 'goes on');
+      expect(await end).toBe(ending === 'crashes' ? crashed : 'goes on');
     };
   };
   const stored = (kind: Kind, id: string) => data.get(kind)?.get(id);
@@ -167,7 +167,7 @@ describe('a document whose state was purged', () => {
 });
 
 describe('an entity that comes back after its tombstone document has expired', () => {
-  test('is not taken for the former one by a worker that has read that', async () => {
+  test('is not taken for the former entity by a worker that has read the former', async () => {
     // given a worker that is about to write a message of a contact
     const { apply, applyLate, stored, expire } = given();
     const contact = created('contact', 'con_1');
@@ -239,7 +239,7 @@ describe('a fan-out whose record raises no position of the entity', () => {
 });
 
 describe('a version that a Kafka tombstone has deleted, and that is appended again', () => {
-  test('goes on at no cursor of its former life', async () => {
+  test('does not resume its fan-out at a cursor from before the tombstone', async () => {
     // given a worker that is about to save how far the fan-out of a contact has come, and then crashes
     const { apply, applyLate, stored } = given();
     const contact = created('contact', 'con_1', { name: 'Ada' });
@@ -247,13 +247,13 @@ describe('a version that a Kafka tombstone has deleted, and that is appended aga
     await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
     const cursor = 'save the fan-out cursor of contact con_1';
     const resume = await applyLate([contact], cursor, 'crashes', at(1));
-    // when another applies the tombstone, and a third writes the contact again, and crashes before its fan-out
+    // when another worker applies the tombstone, and a third writes the contact again and crashes before its fan-out
     await apply([{ ...contact, op: 'tombstone' }], at(2));
     const crash = await applyLate([contact], 'dependents in ticket', 'crashes', at(3));
     await resume();
     await crash();
     expect(stored('contact', 'con_1')).not.toHaveProperty('fanOutCursor');
-    // then the fourth refreshes both tickets
+    // then a fourth worker refreshes both tickets
     await apply([contact], at(3));
     for (const id of ['ti_1', 'ti_2'])
       expect(stored('ticket', id)?.joined).toMatchObject({ requester: { name: 'Ada' } });

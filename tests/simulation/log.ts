@@ -6,25 +6,25 @@ import type { NamedDeadLetter } from './memory-sweep-store.ts';
 
 export type DeadLetter = NamedDeadLetter & { kind: Kind; change: Change };
 
-/** A record of the log. A worker stores the dead letter of a rejected one instead of applying it. */
+/** A record of the log. If it has a dead letter, it is rejected: a worker stores the dead letter instead. */
 type LogRecord = { change: Change; time: Date; deadLetter: DeadLetter | null };
 
-/**
- * A partition of the log: its records, the offset up to which any worker has applied it completely, the committed
- * offset, the least offset that may be delivered again, and how often it was assigned.
- */
+/** A partition of the log. */
 export type Partition = {
   kind: Kind;
   name: string;
   records: LogRecord[];
+  /** The offset up to which some worker has applied it completely. */
   applied: number;
   committed: number;
+  /** The least offset that may be delivered again. */
   redeliverableFrom: number;
+  /** The number of its assignments. */
   epoch: number;
 };
 
-/** Partitions of a topic, at first. */
-const partitionsAtFirst = 2;
+/** The number of partitions of a topic before any is added. */
+const initialPartitions = 2;
 
 /**
  * Appends events to partitions by key, in order, as a producer does. With `grows`, partitions are added half-way, and
@@ -36,7 +36,7 @@ export function append(
   { grows, isRejected }: { grows: boolean; isRejected: () => boolean },
 ): void {
   events.forEach((event, index) => {
-    const count = partitionsAtFirst + (grows && index * 2 >= events.length ? 1 : 0);
+    const count = initialPartitions + (grows && index * 2 >= events.length ? 1 : 0);
     const number = [...event.id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % count;
     const name = `${event.kind}/${number}`;
     const partition = partitions.get(name) ?? {

@@ -15,9 +15,8 @@ export const sweepDay = lateDay + 40 * dayMs;
 export const expires = (channelId: string): boolean => channelId.endsWith('_0');
 
 /**
- * A history with a gap of 100 days in its middle. The outcome of its records does not depend on the order of
- * partitions: no record names another organization than the first of its entity. No record from before the gap comes
- * again after it.
+ * A history with a gap of 100 days in its middle. Each record names the organization of the first record of its entity,
+ * so the result does not depend on the order of partitions. No record from before the gap comes again after it.
  */
 export function longHistory(seed: number, length: number, population: Population): Event[] {
   const history = randomHistory(seed, length, { population });

@@ -19,10 +19,10 @@ const firstSeed = Number(values.seed);
 
 /** Schedules that share a history. */
 const perHistory = 4;
-/** How many conversations a ticket embeds, in turn by history. Some histories have more. */
+/** The histories take these maxima of embedded conversations by rotation. Some histories have more conversations. */
 const embeddedMax = [200, 2, 1];
 
-/** Limits the conversations that a ticket embeds, in the engine and in the fold that it is compared with. */
+/** Limits the conversations that a ticket embeds, both in the engine and in the fold. */
 function embedAtMost(max: number): void {
   const conversations = projections.ticket.edges.find((edge) => edge.type === 'children');
   if (!conversations) throw new Error('tickets embed no conversations');

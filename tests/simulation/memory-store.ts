@@ -25,10 +25,10 @@ const pageSize = 1;
 const readAtOnce = 2;
 
 /**
- * The engine's store in memory, as unkind as a real one. A read of several documents takes several steps, between which
- * other workers write; a bulk write takes one step a document. `pause` is awaited before each step, and once more
- * before a write is acknowledged: until then a fail-over may roll the write back. `tests/store` holds it to the real
- * one.
+ * The engine's store in memory, which allows every interleaving that MongoDB allows. A read of several documents takes
+ * several steps, between which other workers write; a bulk write takes one step a document. It awaits `pause` before
+ * each step, and once more before it acknowledges a write: until then a fail-over may roll the write back. A test in
+ * `tests/store` compares its answers with those of MongoDB.
  */
 export function memoryStore(
   data: Data,
@@ -100,20 +100,18 @@ export function memoryStore(
     readRevisions: (wanted) => readKinds(wanted, (_kind, { revision }) => revision),
     readFirstChildren: (kind, by, parents) => {
       const read: ReadChildren = async (filter, order, limit) => {
-        const among = (field: string) => {
+        const valuesOf = (field: string) => {
           const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
           return typeof wanted === 'string' ? [wanted] : wanted.$in;
         };
-        const ids = among(`state.${by.parentField}`);
-        const orgIds = among('orgId');
-        const keyOf = (document: StoredDocument) =>
-          document.byCreated !== undefined &&
-          orgIds.includes(document.orgId ?? '') &&
-          ids.includes(idIn(document.state, by.parentField))
-            ? order
-              ? `${idIn(document.state, by.parentField)} ${document.orgId} ${document.byCreated}`
-              : writeNumberOf(document)
-            : null;
+        const ids = valuesOf(`state.${by.parentField}`);
+        const orgIds = valuesOf('orgId');
+        const keyOf = (document: StoredDocument) => {
+          const parentId = idIn(document.state, by.parentField);
+          const isWanted = orgIds.includes(document.orgId ?? '') && ids.includes(parentId);
+          if (document.byCreated === undefined || !isWanted) return null;
+          return order ? `${parentId} ${document.orgId} ${document.byCreated}` : writeNumberOf(document);
+        };
         const found = await scan(kind, keyOf, limit, `children of ${ids.join()}`);
         return found.map((document) => ({
           ...referencedOf(document, embeddedFields(kind)),
@@ -202,7 +200,7 @@ const envelopeFields = [
   'dataRetentionDays',
 ] as const;
 
-/** The fields that the object has, of these. */
+/** The object with only these of its fields. */
 const pick = <T extends object, F extends keyof T>(of: T, fields: readonly F[]) =>
   Object.fromEntries(fields.filter((name) => of[name] !== undefined).map((name) => [name, of[name]])) as Pick<
     T,

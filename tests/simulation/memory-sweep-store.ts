@@ -11,8 +11,8 @@ export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
 const byId = (a: { _id: string }, b: { _id: string }) => (a._id < b._id ? -1 : 1);
 
 /**
- * The sweep's store in memory, with pages so small that the sweep reads several. `pause` is awaited before each read.
- * `tests/store` holds it to the real one.
+ * The sweep's store in memory, with pages so small that the sweep reads several. It awaits `pause` before each read. A
+ * test in `tests/store` compares its answers with those of MongoDB.
  */
 export function memorySweepStore(
   data: Data,

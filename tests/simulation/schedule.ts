@@ -60,8 +60,8 @@ export type Schedule = {
 /** More steps than any schedule needs. A history that takes more never ends. */
 const stepsMax = 20_000;
 
-/** Share of the steps at which the store does not reply, or the worker crashes or loses its partition. */
-const disturbance = 0.03;
+/** The share of the steps at which the store does not reply, or the worker crashes or loses its partition. */
+const disturbedShare = 0.03;
 
 /**
  * A seeded schedule. It picks one of the waiting steps, and picks the next when nothing else moves. Odd seeds pick
@@ -106,7 +106,7 @@ export function createSchedule(seed: number): Schedule {
       const index = pick();
       const [item] = waiting.slice(index, index + 1);
       if (!item) continue;
-      if (disturbancesLeft > 0 && random.chance(disturbance)) {
+      if (disturbancesLeft > 0 && random.chance(disturbedShare)) {
         disturbancesLeft -= 1;
         if (random.chance(0.3) && !item.label.startsWith('commit')) {
           trace.push(`${item.worker.name}: no reply to ${item.label}`);

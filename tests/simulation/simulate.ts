@@ -88,7 +88,7 @@ async function run(simulation: Simulation, starts: (() => void)[]): Promise<void
   const { schedule, running, oplog } = simulation;
   await schedule.drive((worker) => disturb(simulation, worker));
   await Promise.all(running);
-  // In time, a majority has every write.
+  // At the end of a run a majority has every write, so no fail-over rolls one back.
   oplog.length = 0;
 }
 
@@ -218,7 +218,10 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
   }
 }
 
-/** The worker loses its partition whenever it has saved a fan-out cursor. A fan-out that does not resume never ends. */
+/**
+ * A store after whose every saved fan-out cursor the worker loses its partition. A fan-out that would not resume at its
+ * cursor would never end.
+ */
 const interrupted = (
   simulation: Simulation,
   worker: Worker,
