@@ -9,8 +9,8 @@ const isLog = (file: string) => /^[a-z]+(-\d+)?\.log$/.test(basename(file));
  */
 export async function keepLogs(folder: string): Promise<string[]> {
   // The logs of the servers are beside their data.
-  const ofServers = (await readdir(folder, { recursive: true })).filter((file) => file.includes('/'));
-  for (const file of ofServers.filter(isLog))
+  const serverFiles = (await readdir(folder, { recursive: true })).filter((file) => file.includes('/'));
+  for (const file of serverFiles.filter(isLog))
     await copyFile(join(folder, file), join(folder, basename(file)));
   const kept: string[] = [];
   for (const name of await readdir(folder)) {

@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { cacheDir, withLock } from './native/cache.ts';
-import { answers } from './native/ports.ts';
+import { acceptsConnections } from './native/ports.ts';
 import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
-import { storeServes } from './store.ts';
+import { storeAnswers } from './store.ts';
 
 /** A stack that outlives the command that started it. A further process, the holder, keeps it until `down`. */
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
@@ -40,8 +40,8 @@ export async function readStack() {
   if (!stack) return { stack, isUp: false, lines: ['The stack is not up.'] };
   const { kafkaBrokers, mongodbUrl, store } = stack;
   const [kafkaRuns, storeRuns] = await Promise.all([
-    answers(Number(/\d+$/.exec(kafkaBrokers)?.[0])),
-    storeServes(mongodbUrl),
+    acceptsConnections(Number(/\d+$/.exec(kafkaBrokers)?.[0])),
+    storeAnswers(mongodbUrl),
   ]);
   const line = (name: string, runs: boolean, address: string) =>
     `${name}  ${runs ? 'running' : 'not running'}  ${address}`;
@@ -51,7 +51,7 @@ export async function readStack() {
 
 /** Starts a stack, unless all servers of the previous stack run. First stops the servers of a broken stack. */
 export const bringUp = (report: (line: string) => void): Promise<LastingStack> =>
-  exclusively(async () => {
+  withStackLock(async () => {
     const before = await readStack();
     if (before.stack && before.isUp) {
       report('The stack is already up.');
@@ -76,7 +76,7 @@ export const bringUp = (report: (line: string) => void): Promise<LastingStack> =
 
 /** Stops the servers and removes their data. Does nothing if there is no stack. */
 export const bringDown = (report: (line: string) => void): Promise<void> =>
-  exclusively(async () => {
+  withStackLock(async () => {
     const stack = await ask('stop');
     await rm(dir, { recursive: true, force: true });
     report(stack ? `Stopped Kafka and ${stack.store}, and removed the data.` : 'The stack is not up.');
@@ -131,7 +131,7 @@ export async function readQuestion(socket: Socket): Promise<string> {
 }
 
 /** Runs `work` while no other command changes the stack of this clone. */
-async function exclusively<T>(work: () => Promise<T>): Promise<T> {
+async function withStackLock<T>(work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(dir), { recursive: true });
   return withLock(`${dir}.lock`, work);
 }

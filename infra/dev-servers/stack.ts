@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { startInDocker } from './docker/docker.ts';
 import { startNative } from './native/native.ts';
-import { answers } from './native/ports.ts';
+import { acceptsConnections } from './native/ports.ts';
 import {
   type Provider,
   providers,
@@ -12,7 +12,7 @@ import {
   type StackOptions,
   type Started,
 } from './provider.ts';
-import { nameStore, storeChoice } from './store.ts';
+import { readStoreChoice, readStoreName } from './store.ts';
 
 type Start = (options: StackOptions, name: ServerName) => Promise<Started>;
 const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native: startNative };
@@ -28,7 +28,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const given = allowed.includes('environment') ? await fromEnvironment() : {};
   const needed = serverNames.filter((name) => !given[name]);
   // Docker offers one store only, so a chosen store rules Docker out.
-  const skipsDocker = needed.includes('store') && storeChoice() !== undefined;
+  const skipsDocker = needed.includes('store') && readStoreChoice() !== undefined;
   const candidates = allowed.filter((provider) => provider !== 'docker' || !skipsDocker);
   const { provider, servers } = await startFirst(candidates, options, needed);
   const stop = () => stopAll(Object.values(servers));
@@ -38,7 +38,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return {
       kafkaBrokers: address('kafka'),
       mongodbUrl: address('store'),
-      store: await nameStore(address('store')),
+      store: await readStoreName(address('store')),
       how: { kafka: how('kafka'), store: how('store') },
       servers,
       stop,
@@ -82,14 +82,16 @@ async function startFirst(
 }
 
 /**
- * Returns the addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if no broker accepts a connection. Later, `nameStore`
- * checks that MongoDB answers.
+ * Returns the addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if no broker accepts a connection. Later,
+ * `readStoreName` checks that MongoDB answers.
  */
 async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;
   if (kafka) {
     const brokers = kafka.split(',').map((broker) => /^(.*):(\d+)$/.exec(broker.trim()) ?? ['', '', '0']);
-    const reached = await Promise.all(brokers.map(([, host, port]) => answers(Number(port), host)));
+    const reached = await Promise.all(
+      brokers.map(([, host, port]) => acceptsConnections(Number(port), host)),
+    );
     if (!reached.includes(true)) throw new Error(`KAFKA_BROKERS: no broker answers at ${kafka}`);
   }
   return { ...(kafka && { kafka }), ...(store && { store }) };

@@ -8,7 +8,7 @@ const limits = { serverSelectionTimeoutMS: 5_000, socketTimeoutMS: 30_000 };
  * Asks the store for its name and version: "MongoDB 8.0.32 (replica set of one)", "FerretDB 2.7.0, a stand-in for
  * MongoDB". Rejects if it does not answer.
  */
-export async function nameStore(url: string): Promise<string> {
+export async function readStoreName(url: string): Promise<string> {
   try {
     await using client = new MongoClient(url, limits);
     const admin = client.db('admin');
@@ -28,8 +28,8 @@ export async function nameStore(url: string): Promise<string> {
 }
 
 /** Whether the store answers. */
-export const storeServes = (url: string): Promise<boolean> =>
-  nameStore(url).then(
+export const storeAnswers = (url: string): Promise<boolean> =>
+  readStoreName(url).then(
     () => true,
     () => false,
   );
@@ -43,7 +43,7 @@ function topology({ msg, hosts }: { msg?: string; hosts?: string[] }): string {
 const choices = ['mongod', 'stand-in'] as const;
 
 /** Returns the store that DEV_STORE names. Undefined leaves the choice to the providers. */
-export function storeChoice() {
+export function readStoreChoice() {
   const { DEV_STORE } = process.env;
   const choice = choices.find((one) => one === DEV_STORE);
   if (DEV_STORE && !choice) throw new Error(`DEV_STORE: must be ${choices.join(' or ')}`);

@@ -1,5 +1,5 @@
 /** Returns a table in Markdown, as Prettier formats it. */
-export function markdown(head: string[], rows: string[][]): string {
+export function markdownTable(head: string[], rows: string[][]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...cells.map((row) => row[column]?.length ?? 0)),

@@ -15,7 +15,7 @@ import { connectionRules } from '../../shared/runtime/connection-options.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { type CataloguedMetric, catalogueOf, unitOf } from './catalogue.ts';
-import { markdown } from './markdown.ts';
+import { markdownTable } from './markdown.ts';
 
 /** The pages that hold generated tables. */
 export const pagesWithTables = [
@@ -57,7 +57,7 @@ export function metricCatalogues(): { projector: CataloguedMetric[]; api: Catalo
 /** The text of each generated table, by the name in its mark on a page: `<!-- table: name -->`. */
 const tables: Record<string, () => string> = {
   errors: () =>
-    markdown(
+    markdownTable(
       ['status', 'code', 'type', 'message'],
       Object.entries(errorCatalogue).map(([name, { status, type, message }]) => [
         String(status),
@@ -67,7 +67,7 @@ const tables: Record<string, () => string> = {
       ]),
     ),
   connectionOptions: () =>
-    markdown(
+    markdownTable(
       ['option', 'taken', 'why'],
       connectionRules.map(({ options, verdict, values, why }) => [
         options.map(code).join(', '),
@@ -78,7 +78,7 @@ const tables: Record<string, () => string> = {
   apiMetrics: () => metricTable(metricCatalogues().api),
   holdCauses: () => meanings('cause', holdCauses),
   listIndexes: () =>
-    markdown(
+    markdownTable(
       ['collection', 'index', 'fields'],
       servedKinds.flatMap((kind) =>
         servedIndexes[kind].map((name) => [
@@ -93,7 +93,7 @@ const tables: Record<string, () => string> = {
   settings: settingsTables,
   sharding,
   topics: () =>
-    markdown(
+    markdownTable(
       ['topic', 'entity', 'ids begin with', 'events'],
       Object.entries(resources).map(([kind, { topic: name, idPrefix }]) => [
         code(`<TOPIC_PREFIX>${name}`),
@@ -108,7 +108,7 @@ const fieldsOf = (kind: ServedKind, index: string): string[] =>
   Object.keys(resources[kind].indexes.find(({ name }) => name === index)?.key ?? {});
 
 const meanings = (title: string, all: Record<string, string>) =>
-  markdown(
+  markdownTable(
     [title, 'meaning'],
     Object.entries(all).map(([name, meaning]) => [code(name), meaning]),
   );
@@ -155,7 +155,7 @@ function settingsTables(): string {
 }
 
 function settingsTable(names: string[], readersOf: (name: string) => typeof services): string {
-  return markdown(
+  return markdownTable(
     ['variable', 'default', 'meaning'],
     names.map((name) => {
       const readers = readersOf(name);
@@ -171,7 +171,7 @@ function settingsTable(names: string[], readersOf: (name: string) => typeof serv
 }
 
 const metricTable = (metrics: CataloguedMetric[]): string =>
-  markdown(
+  markdownTable(
     ['metric', 'type', 'unit', 'labels', 'meaning, and why to watch it'],
     metrics.map((metric) => [
       code(metric.name),

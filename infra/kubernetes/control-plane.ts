@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answers, freePorts } from '../dev-servers/native/ports.ts';
+import { acceptsConnections, freePorts } from '../dev-servers/native/ports.ts';
 import { run } from '../dev-servers/native/run.ts';
 import { type Part, startServer } from '../dev-servers/native/server.ts';
 
@@ -41,11 +41,11 @@ export async function startControlPlane(programs: string, folder: string): Promi
   });
   const controller = (name: string, port: number, ...args: string[]) =>
     part(name, [`--kubeconfig=${kubeconfig}`, `--secure-port=${port}`, '--leader-elect=false', ...args], () =>
-      answers(port),
+      acceptsConnections(port),
     );
   const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
   const server = await startServer([
-    part('etcd', etcdArguments(folder, client, peer), () => answers(client)),
+    part('etcd', etcdArguments(folder, client, peer), () => acceptsConnections(client)),
     part(
       'kube-apiserver',
       [

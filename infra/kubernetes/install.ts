@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../dev-servers/native/cache.ts';
-import { step } from '../dev-servers/native/progress.ts';
+import { cacheDir, installOnce } from '../dev-servers/native/cache.ts';
+import { reportStep } from '../dev-servers/native/progress.ts';
 import { mustRun } from '../dev-servers/native/run.ts';
 
 export const kubernetesVersion = 'v1.37.2';
@@ -34,8 +34,8 @@ export function findKubernetes(assets = process.env.KUBEBUILDER_ASSETS): Kuberne
  * Builds the programs with this machine's Go, once: some 6 minutes on two idle cores, half an hour beside other work.
  */
 export const buildKubernetes = (report: (line: string) => void): Promise<string> =>
-  installedOnce(builtFolder(), (partial) =>
-    step(report, `Kubernetes ${kubernetesVersion}: building with Go (6 minutes and more)`, () =>
+  installOnce(builtFolder(), (partial) =>
+    reportStep(report, `Kubernetes ${kubernetesVersion}: building with Go (6 minutes and more)`, () =>
       build(partial),
     ),
   );

@@ -12,7 +12,7 @@ export type UseCounter = {
   add: (caller: Caller, more: number) => void;
 };
 
-export function createUse(): UseCounter {
+export function createUseCounter(): UseCounter {
   const organizations = createCounts<string>();
   /** The use of each key, by organization. An organization without any use takes no memory. */
   const keys = new Map<string, Counts<string>>();

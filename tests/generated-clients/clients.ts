@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
 import { fetchJars } from '../../infra/dev-servers/native/kafka.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
@@ -85,7 +85,7 @@ export const clients: Record<string, GeneratedClient> = {
     run: async ({ folder, env }) => {
       const pom = readFileSync(join(folder, 'pom.xml'), 'utf8');
       const cached = join(cacheDir(), `java-client-libs-${generatorVersion}`);
-      const jars = await installedOnce(cached, async (partial) => {
+      const jars = await installOnce(cached, async (partial) => {
         await fetchJars(pom, partial, 'compile');
       });
       const classes = join(folder, 'classes');

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { testUnless } from '../support/unless-missing.ts';
 import { useFolder } from '../support/use-opened.ts';
@@ -43,7 +43,7 @@ for (const { name, tool } of dialectNames)
 const spectral = '@stoplight/spectral-cli@6.16.3';
 
 test("Spectral's rules for OpenAPI find nothing", async () => {
-  const installed = await installedOnce(join(cacheDir(), 'spectral-6.16.3'), async (partial) => {
+  const installed = await installOnce(join(cacheDir(), 'spectral-6.16.3'), async (partial) => {
     // Its packages have scripts that report the installation.
     await mustRun('npm', [
       'install',

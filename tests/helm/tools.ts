@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
 import { type Go, withGo } from '../../infra/dev-servers/native/go.ts';
-import { step } from '../../infra/dev-servers/native/progress.ts';
+import { reportStep } from '../../infra/dev-servers/native/progress.ts';
 import { kubernetesVersion } from '../../infra/kubernetes/install.ts';
 import { customSchemas, kubernetesSchemas } from './schemas.ts';
 
@@ -31,8 +31,8 @@ export const installKubeconform = (report: Report) => installProgram(kubeconform
 /** Builds a program from its Go module, once. Returns its path. */
 async function installProgram({ path, version }: typeof helm3, report: Report): Promise<string> {
   const name = path.split('/').at(-1) ?? '';
-  const folder = await installedOnce(join(cacheDir(), `${name}-${version}`), (partial) =>
-    step(report, `${name} ${version}: building with Go (1 to 3 minutes)`, () =>
+  const folder = await installOnce(join(cacheDir(), `${name}-${version}`), (partial) =>
+    reportStep(report, `${name} ${version}: building with Go (1 to 3 minutes)`, () =>
       // Two compilers at once bound the memory on a machine with many cores.
       withGo(partial, (go) => go.run('install', '-p', '2', `${path}@${version}`)),
     ),
@@ -46,12 +46,10 @@ async function installProgram({ path, version }: typeof helm3, report: Report): 
  */
 export async function installSchemas(report: Report): Promise<{ schemas: string; definitions: string }> {
   const versions = [kubernetesVersion, ...new Set(customResources.map(([module]) => module.split('@')[1]))];
-  const folder = await installedOnce(
-    join(cacheDir(), `kubernetes-schemas-${versions.join('-')}`),
-    (partial) =>
-      step(report, 'Schemas of Kubernetes and of custom resources: downloading', () =>
-        withGo(partial, (go) => writeSchemas(go, partial)),
-      ),
+  const folder = await installOnce(join(cacheDir(), `kubernetes-schemas-${versions.join('-')}`), (partial) =>
+    reportStep(report, 'Schemas of Kubernetes and of custom resources: downloading', () =>
+      withGo(partial, (go) => writeSchemas(go, partial)),
+    ),
   );
   return { schemas: join(folder, 'schemas'), definitions: join(folder, 'definitions') };
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
-import { answers } from '../../infra/dev-servers/native/ports.ts';
+import { acceptsConnections } from '../../infra/dev-servers/native/ports.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { describeUnless } from '../support/unless-missing.ts';
@@ -35,6 +35,6 @@ describeUnless(missing, 'the servers in Docker', () => {
       await stack.stop();
     }
     for (const address of [`kafka://${stack.kafkaBrokers}`, stack.mongodbUrl])
-      expect(await answers(Number(new URL(address).port))).toBe(false);
+      expect(await acceptsConnections(Number(new URL(address).port))).toBe(false);
   });
 });

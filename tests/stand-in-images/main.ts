@@ -1,11 +1,11 @@
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { images } from '../../infra/dev-servers/docker/engine.ts';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
-import { debianRoot } from '../../infra/dev-servers/native/debian-root.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
+import { installDebianRoot } from '../../infra/dev-servers/native/debian-root.ts';
 import { installKafka } from '../../infra/dev-servers/native/kafka.ts';
 import { findMongod } from '../../infra/dev-servers/native/mongod.ts';
-import { step } from '../../infra/dev-servers/native/progress.ts';
+import { reportStep } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /**
@@ -40,8 +40,8 @@ async function build(folder: string, image: string, files: Record<string, string
 async function base(name: string, packages: string[]): Promise<void> {
   const image = `stand-in-${name}`;
   if (await present(image)) return;
-  const root = await installedOnce(join(cacheDir(), `stand-in-${name}-1`), (dir) =>
-    debianRoot(dir, packages),
+  const root = await installOnce(join(cacheDir(), `stand-in-${name}-1`), (dir) =>
+    installDebianRoot(dir, packages),
   );
   await importRoot(root, image);
 }
@@ -58,7 +58,7 @@ const mongo = async () => {
   if ('missing' in found)
     throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.missing}`);
   await base('node', nodePackages);
-  const mongosh = await installedOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
+  const mongosh = await installOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
     const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];
     await mustRun('npm', ['install', ...options, `mongosh@${mongoshVersion}`]);
   });
@@ -109,5 +109,5 @@ for (const [image, make] of [
     continue;
   }
   report(`${image} cannot be pulled: ${pulled.output.trim().split('\n').at(-1)}`);
-  await step(report, `${image}: building a stand-in`, make);
+  await reportStep(report, `${image}: building a stand-in`, make);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../infra/dev-servers/native/cache.ts';
 import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
-import { step } from '../../infra/dev-servers/native/progress.ts';
+import { reportStep } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /** pip alone, without virtual environments: Debian needs a further package for them. */
@@ -29,9 +29,9 @@ export async function installPythonPackages(
   const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   const folder = join(cacheDir(), `${name}-${tag.trim()}`);
   const options = ['--disable-pip-version-check', '--no-input', '--quiet'];
-  await installedOnce(folder, async (partial) => {
+  await installOnce(folder, async (partial) => {
     const install = ['-m', 'pip', 'install', ...options, '--target', partial, ...packages];
-    await step(report, `${name}: installing from PyPI`, () => mustRun('python3', install));
+    await reportStep(report, `${name}: installing from PyPI`, () => mustRun('python3', install));
   });
   return { folder, env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' } };
 }

@@ -99,7 +99,7 @@ async function* exportPage(
   if (!page) return stepTo(run, { from, next: null, cursor: null }, cursor);
   const end = { from, next: earlier(next, page.dataAsOf), cursor: page.nextCursor };
   let held: ChangedTicket | Thread | null = null;
-  for await (const { asOf, content } of contents(run, page)) {
+  for await (const { asOf, content } of readContents(run, page)) {
     signal.throwIfAborted();
     end.next = earlier(end.next, asOf);
     if (!content) continue;
@@ -123,14 +123,14 @@ const earlier = (known: Date | null, instant: Date): Date => (known && known < i
  */
 type Part = { asOf: Date; content: ChangedTicket | Thread | null };
 
-async function* contents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
+async function* readContents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
   for (const ticket of data) yield { asOf: dataAsOf, content: { ticket } };
   if (!run.threads) return;
-  const threads = data.flatMap((ticket) => ticket.conversations.map(({ id }) => thread(run, ticket, id)));
+  const threads = data.flatMap((ticket) => ticket.conversations.map(({ id }) => readThread(run, ticket, id)));
   yield* merge(threads, run.concurrency);
 }
 
-async function* thread(
+async function* readThread(
   { client, signal }: Run,
   ticket: TicketItem,
   conversationId: string,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { step } from '../native/progress.ts';
+import { reportStep } from '../native/progress.ts';
 import { onParentDeath } from '../parent-death.ts';
 import type { ServerName, StackOptions, Started } from '../provider.ts';
 import { startKafka, startStore } from './containers.ts';
-import { engine, images, obtain, removeRun } from './engine.ts';
+import { findEngine, images, pullImage, removeRun } from './engine.ts';
 
 const reapScript = join('infra', 'dev-servers', 'docker', 'reap.ts');
 
@@ -19,13 +19,13 @@ const servers = {
  * which are not always available.
  */
 export async function startInDocker({ report }: StackOptions, name: ServerName): Promise<Started> {
-  const client = await engine();
+  const client = await findEngine();
   if (client === undefined) throw new Error('no container engine answers');
   const { host } = client.info.containerRuntime;
   if (!['localhost', '127.0.0.1'].includes(host))
     throw new Error(`the container engine is at ${host}, whose loopback ports this machine cannot reach`);
   const { title, image, start } = servers[name];
-  if (!(await step(report, `Image ${image}: pulling if missing`, () => obtain(client, image))))
+  if (!(await reportStep(report, `Image ${image}: pulling if missing`, () => pullImage(client, image))))
     throw new Error(`the engine answers, but image ${image} is missing and cannot be pulled`);
   process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
   const run = randomUUID();
@@ -35,7 +35,7 @@ export async function startInDocker({ report }: StackOptions, name: ServerName):
     await hook.revoke();
   };
   try {
-    return { address: await step(report, `${title} in Docker: starting`, () => start(run)), stop };
+    return { address: await reportStep(report, `${title} in Docker: starting`, () => start(run)), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -22,18 +22,19 @@ const probeLimitMs = 20_000;
  * Returns the container engine, or undefined if no engine answers. Tries the `docker` command first, which answers
  * within milliseconds. If it is not installed, Testcontainers looks for the engines that it supports.
  */
-export async function engine(): Promise<ContainerRuntimeClient | undefined> {
-  const asked = await run('docker', ['version', '--format', '{{.Server.Version}}'], {
+export async function findEngine(): Promise<ContainerRuntimeClient | undefined> {
+  const docker = await run('docker', ['version', '--format', '{{.Server.Version}}'], {
     limitMs: probeLimitMs,
   });
-  if (!asked.ok && !asked.output.includes('ENOENT')) return undefined;
+  const isInstalled = !docker.output.includes('ENOENT');
+  if (isInstalled && !docker.ok) return undefined;
   const { getContainerRuntimeClient } = await import('testcontainers');
   const found = getContainerRuntimeClient().catch(() => undefined);
   return Promise.race([found, delay(probeLimitMs, undefined, { ref: false })]);
 }
 
 /** Pulls an image unless it is present. Returns whether it is available. */
-export async function obtain(client: ContainerRuntimeClient, image: string): Promise<boolean> {
+export async function pullImage(client: ContainerRuntimeClient, image: string): Promise<boolean> {
   const { ImageName } = await import('testcontainers');
   const name = ImageName.fromString(image);
   try {
@@ -46,7 +47,7 @@ export async function obtain(client: ContainerRuntimeClient, image: string): Pro
 
 /** Stops and removes all containers of a run, in any state. */
 export async function removeRun(runId: string): Promise<void> {
-  const client = await engine();
+  const client = await findEngine();
   if (client === undefined)
     throw new Error('The container engine that runs the stack does not answer: is Docker running?');
   const filters = { label: [`${runLabel}=${runId}`] };

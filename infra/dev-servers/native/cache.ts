@@ -14,10 +14,7 @@ export const cacheDir = (environment: Record<string, string | undefined> = proce
  * complete: an interrupted `fill` leaves a partial folder, which the next run removes. Of two parallel runs, one fills
  * the folder and the other waits.
  */
-export async function installedOnce(
-  folder: string,
-  fill: (partial: string) => Promise<void>,
-): Promise<string> {
+export async function installOnce(folder: string, fill: (partial: string) => Promise<void>): Promise<string> {
   if (existsSync(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });
   await withLock(`${folder}.lock`, async () => {

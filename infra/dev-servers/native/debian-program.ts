@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from './cache.ts';
+import { cacheDir, installOnce } from './cache.ts';
 import { debianCodename } from './debian-root.ts';
 import { aptUpdate } from './prerequisites.ts';
-import { step } from './progress.ts';
+import { reportStep } from './progress.ts';
 import { mustRun, run } from './run.ts';
 
 /**
@@ -11,14 +11,16 @@ import { mustRun, run } from './run.ts';
  * It is the program of this machine, or else of a Debian package. Packages are only unpacked: their installation would
  * start a service. An installed program prints its version for `versionFlag`.
  */
-export async function debianProgram(
+export async function findDebianProgram(
   report: (line: string) => void,
   candidates: [string, ...string[]],
   versionFlag: string,
 ): Promise<string[]> {
   for (const name of candidates) if ((await run(name, [versionFlag])).ok) return [name];
-  const folder = await installedOnce(join(cacheDir(), `${candidates[0]}-${debianCodename()}`), (partial) =>
-    step(report, `${candidates[0]}: fetching from Debian (a few MB)`, () => unpack(candidates, partial)),
+  const folder = await installOnce(join(cacheDir(), `${candidates[0]}-${debianCodename()}`), (partial) =>
+    reportStep(report, `${candidates[0]}: fetching from Debian (a few MB)`, () =>
+      unpack(candidates, partial),
+    ),
   );
   const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
   const program = candidates

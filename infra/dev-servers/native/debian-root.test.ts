@@ -1,8 +1,8 @@
-import { debianMirror } from './debian-root.ts';
+import { findDebianMirror } from './debian-root.ts';
 
 const vendor = 'Packages Vendor bookworm main https://vendor.example/ /etc/apt/sources.list.d/vendor.list:1';
 const of = (suite: string, uri: string) => `Packages Debian ${suite} main ${uri} /etc/apt/debian.sources:1`;
-const mirror = (...targets: string[]) => debianMirror(targets.join('\n'), 'bookworm');
+const mirror = (...targets: string[]) => findDebianMirror(targets.join('\n'), 'bookworm');
 
 test("the machine's own Debian mirror comes after other vendors, and is not the security archive", () => {
   const security = of('bookworm-security', 'http://mirror.example/debian-security/');

@@ -3,11 +3,14 @@ import { aptUpdate } from './prerequisites.ts';
 import { mustRun } from './run.ts';
 
 /** Installs a minimal Debian sid and `packages` into `dir`, from the mirror that this machine uses. */
-export async function debianRoot(dir: string, packages: string[]): Promise<void> {
+export async function installDebianRoot(dir: string, packages: string[]): Promise<void> {
   const codename = debianCodename();
   // apt knows the origin of a source only after it has fetched the index.
   await aptUpdate();
-  const mirror = debianMirror(await mustRun('apt-get', ['indextargets', '--format', targetFormat]), codename);
+  const mirror = findDebianMirror(
+    await mustRun('apt-get', ['indextargets', '--format', targetFormat]),
+    codename,
+  );
   if (mirror === undefined) throw new Error(`apt has no source of Debian ${codename}: see /etc/apt`);
   const source = existsSync(mirror.source) ? readFileSync(mirror.source, 'utf8') : '';
   // Other entries of the file may belong to another vendor. An entry is a line of a list, or a stanza of `*.sources`.
@@ -39,7 +42,10 @@ const targetFormat = '$(CREATED_BY) $(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI
  * Returns Debian's mirror among the index targets of apt, and the file that names it. So a local mirror stays in use.
  * Other vendors may use Debian's names of suites and components, but not its origin.
  */
-export function debianMirror(targets: string, codename: string): { uri: string; source: string } | undefined {
+export function findDebianMirror(
+  targets: string,
+  codename: string,
+): { uri: string; source: string } | undefined {
   const wanted = `Packages Debian ${codename} main `;
   const found = targets.split('\n').find((line) => line.startsWith(wanted));
   const [uri, source = ''] = found?.slice(wanted.length).split(' ') ?? [];

@@ -1,23 +1,23 @@
 import { join } from 'node:path';
-import { storeServes } from '../store.ts';
-import { cacheDir, installedOnce } from './cache.ts';
+import { storeAnswers } from '../store.ts';
+import { cacheDir, installOnce } from './cache.ts';
 import { withGo } from './go.ts';
-import { answers } from './ports.ts';
-import { step } from './progress.ts';
+import { acceptsConnections } from './ports.ts';
+import { reportStep } from './progress.ts';
 import type { Part } from './server.ts';
 
-const version = '2.7.0';
-const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
+const ferretdbVersion = '2.7.0';
+const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${ferretdbVersion}`;
 
 /** The maximum of FerretDB's connections to PostgreSQL, which takes 200: the others are for PostgreSQL's own jobs. */
 const poolSizeMax = 100;
 
-const binDir = () => join(cacheDir(), `ferretdb-${version}`);
+const binDir = () => join(cacheDir(), `ferretdb-${ferretdbVersion}`);
 
 /** Builds FerretDB from its Go module. On a machine without Go, its installation takes several minutes more. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {
-  await installedOnce(binDir(), (partial) =>
-    step(report, `FerretDB ${version}: building with Go (about 1 minute)`, () =>
+  await installOnce(binDir(), (partial) =>
+    reportStep(report, `FerretDB ${ferretdbVersion}: building with Go (about 1 minute)`, () =>
       withGo(partial, (go) => go.run('install', goModule)),
     ),
   );
@@ -48,6 +48,6 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number): Pa
       logFile: join(dir, 'ferretdb.log'),
       stopSignal: 'SIGTERM',
     },
-    ready: async () => (await answers(port)) && storeServes(`mongodb://127.0.0.1:${port}/`),
+    ready: async () => (await acceptsConnections(port)) && storeAnswers(`mongodb://127.0.0.1:${port}/`),
   };
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { debianRoot } from './debian-root.ts';
+import { installDebianRoot } from './debian-root.ts';
 import { mustRun, run } from './run.ts';
 
 /** `auto` lets Go download the newer toolchain that a module requires. */
@@ -34,7 +34,7 @@ export async function withGo(folder: string, use: (go: Go) => Promise<unknown>):
   }
   const root = join(folder, 'root');
   await mkdir(root);
-  await debianRoot(root, ['golang-go', 'ca-certificates']);
+  await installDebianRoot(root, ['golang-go', 'ca-certificates']);
   for (const file of networkFiles) if (existsSync(file)) await copyFile(file, join(root, file));
   await use({ run: (...args) => goInRoot(root, args), local: (path) => join(root, path) });
   await cp(join(root, 'out'), folder, { recursive: true });

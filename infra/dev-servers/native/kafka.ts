@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { cacheDir, installedOnce } from './cache.ts';
+import { cacheDir, installOnce } from './cache.ts';
 import {
   type KafkaCluster,
   type KafkaNode,
@@ -19,8 +19,8 @@ import {
   pom,
   serverProperties,
 } from './kafka-settings.ts';
-import { answers } from './ports.ts';
-import { step } from './progress.ts';
+import { acceptsConnections } from './ports.ts';
+import { reportStep } from './progress.ts';
 import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
 
@@ -31,8 +31,8 @@ const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
 
 /** Fetches the broker's jars with Maven. Formats the data folder once, so that a run need not start a JVM for it. */
 export const installKafka = (report: (line: string) => void): Promise<string> =>
-  installedOnce(kafkaDir(), (partial) =>
-    step(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
+  installOnce(kafkaDir(), (partial) =>
+    reportStep(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
       const libs = await fetchJars(pom, partial);
       const settings = join(partial, 'format.properties');
       writeFileSync(
@@ -112,7 +112,7 @@ function copyFormatted(data: string, id: number): void {
 
 /** Whether the broker has joined its cluster, so that a topic can be created on it. */
 async function brokerServes({ id, broker }: KafkaNode): Promise<boolean> {
-  if (!(await answers(broker))) return false;
+  if (!(await acceptsConnections(broker))) return false;
   const admin = new Kafka({
     brokers: [`127.0.0.1:${broker}`],
     logLevel: logLevel.NOTHING,

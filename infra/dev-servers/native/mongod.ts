@@ -5,13 +5,13 @@ import { MongoClient } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { images } from '../docker/engine.ts';
 import { cacheDir } from './cache.ts';
-import { answers } from './ports.ts';
-import { step } from './progress.ts';
+import { acceptsConnections } from './ports.ts';
+import { reportStep } from './progress.ts';
 import { mustRun, run } from './run.ts';
 import type { Part } from './server.ts';
 
 /** The version to download, which is that of the image. */
-const version = images.mongo.slice('mongo:'.length);
+const mongodVersion = images.mongo.slice('mongo:'.length);
 
 const download = join('infra', 'dev-servers', 'native', 'download-mongod.ts');
 
@@ -32,15 +32,15 @@ export async function findMongod(
   if ((await run(program, ['--version'])).ok) return { program };
   if (named) throw new Error(`MONGOD: ${named} cannot be run`);
   const { DryMongoBinary } = await import('mongodb-memory-server-core');
-  const locate = () => DryMongoBinary.locateBinary({ version });
+  const locate = () => DryMongoBinary.locateBinary({ version: mongodVersion });
   const present = await locate();
-  if (present !== undefined) return tried(present);
-  const failed = join(cacheDir(), `mongod-${version}-failed`);
+  if (present !== undefined) return tryProgram(present);
+  const failed = join(cacheDir(), `mongod-${mongodVersion}-failed`);
   if (existsSync(failed) && Date.now() - statSync(failed).mtimeMs < retryAfterMs)
     return { missing: `${await readFile(failed, 'utf8')}; tried once a day, or without ${failed}` };
   try {
-    await step(report, `MongoDB ${version}: downloading`, () =>
-      mustRun(process.execPath, [download, version]),
+    await reportStep(report, `MongoDB ${mongodVersion}: downloading`, () =>
+      mustRun(process.execPath, [download, mongodVersion]),
     );
   } catch (error) {
     const missing = `cannot be downloaded (${errorMessage(error).split('\n').at(-1)})`;
@@ -50,11 +50,11 @@ export async function findMongod(
   }
   await rm(failed, { force: true });
   const downloaded = await locate();
-  return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tried(downloaded);
+  return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tryProgram(downloaded);
 }
 
 /** Runs a downloaded program once: a minimal system may lack libraries that it needs, such as libcurl. */
-async function tried(program: string): Promise<{ program: string } | { missing: string }> {
+async function tryProgram(program: string): Promise<{ program: string } | { missing: string }> {
   const { ok, output } = await run(program, ['--version']);
   return ok ? { program } : { missing: `does not run here (${output.trim()})` };
 }
@@ -75,7 +75,7 @@ export function mongodPart(program: string, dir: string, port: number): Part {
 
 /** Whether the member accepts writes. Initiates the replica set at its first start. */
 async function isPrimary(port: number): Promise<boolean> {
-  if (!(await answers(port))) return false;
+  if (!(await acceptsConnections(port))) return false;
   const host = `127.0.0.1:${port}`;
   await using client = new MongoClient(`mongodb://${host}/?directConnection=true`, {
     serverSelectionTimeoutMS: 2_000,

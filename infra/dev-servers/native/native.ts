@@ -3,14 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { ServerName, StackOptions, Started } from '../provider.ts';
-import { storeChoice } from '../store.ts';
+import { readStoreChoice } from '../store.ts';
 import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
 import { findMongod, mongodPart, replicaSet } from './mongod.ts';
 import { freePorts } from './ports.ts';
 import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
-import { java, maven, mmdebstrap, obstacle, requireTools } from './prerequisites.ts';
-import { step } from './progress.ts';
+import { findStandInObstacle, java, maven, mmdebstrap, requireTools } from './prerequisites.ts';
+import { reportStep } from './progress.ts';
 import { startServer } from './server.ts';
 
 /**
@@ -29,13 +29,13 @@ async function startKafka({ report, dataDir }: StackOptions): Promise<Started> {
   const dir = await folder(dataDir, 'kafka');
   const [broker = 0, controller = 0] = await freePorts(2);
   const part = kafkaPart(dir, { id: 1, broker, controller });
-  const server = await step(report, 'Kafka: starting', () => startServer([part]));
+  const server = await reportStep(report, 'Kafka: starting', () => startServer([part]));
   return { address: `127.0.0.1:${broker}`, ...server };
 }
 
 async function startStore(options: StackOptions): Promise<Started> {
   const { report, dataDir } = options;
-  const choice = storeChoice();
+  const choice = readStoreChoice();
   if (choice === 'stand-in') return startStandIn(options);
   const found = await findMongod(report);
   if ('missing' in found) {
@@ -47,12 +47,12 @@ async function startStore(options: StackOptions): Promise<Started> {
   }
   const [port = 0] = await freePorts(1);
   const part = mongodPart(found.program, await folder(dataDir, 'mongod'), port);
-  const server = await step(report, 'MongoDB: starting', () => startServer([part]));
+  const server = await reportStep(report, 'MongoDB: starting', () => startServer([part]));
   return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, ...server };
 }
 
 async function startStandIn({ report, dataDir }: StackOptions): Promise<Started> {
-  const unavailable = await obstacle();
+  const unavailable = await findStandInObstacle();
   if (unavailable !== undefined) throw new Error(`the stand-in for MongoDB ${unavailable}`);
   await requireTools(report, 'the stand-in for MongoDB', postgresInstalled() ? [] : [mmdebstrap]);
   await Promise.all([installPostgres(report), installFerretdb(report)]);
@@ -60,7 +60,7 @@ async function startStandIn({ report, dataDir }: StackOptions): Promise<Started>
   const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'));
   const [port = 0] = await freePorts(1);
   const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port);
-  const server = await step(report, 'The stand-in for MongoDB: starting', () =>
+  const server = await reportStep(report, 'The stand-in for MongoDB: starting', () =>
     startServer([postgres, ferretdb]),
   );
   return { address: `mongodb://127.0.0.1:${port}/`, ...server };

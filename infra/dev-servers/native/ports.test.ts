@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { listen } from '../../../shared/runtime/listen.ts';
-import { answers, freePorts } from './ports.ts';
+import { acceptsConnections, freePorts } from './ports.ts';
 
 it('free ports differ, are free, and are none that a system gives to a client', async () => {
   const ports = await freePorts(20);
@@ -9,7 +9,7 @@ it('free ports differ, are free, and are none that a system gives to a client', 
     expect(port).toBeLessThan(32_768);
     await using server = createServer();
     await listen(server, '127.0.0.1', port);
-    expect(await answers(port)).toBe(true);
+    expect(await acceptsConnections(port)).toBe(true);
   }
-  expect(await answers(ports[0] ?? 0)).toBe(false);
+  expect(await acceptsConnections(ports[0] ?? 0)).toBe(false);
 });

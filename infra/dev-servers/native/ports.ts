@@ -28,7 +28,7 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 /** Whether a server accepts connections on the port within 1 s. */
-export const answers = (port: number, host = '127.0.0.1'): Promise<boolean> =>
+export const acceptsConnections = (port: number, host = '127.0.0.1'): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ port, host, timeout: 1_000 });
     const finish = (open: boolean) => {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from './cache.ts';
-import { debianRoot } from './debian-root.ts';
-import { step } from './progress.ts';
+import { cacheDir, installOnce } from './cache.ts';
+import { installDebianRoot } from './debian-root.ts';
+import { reportStep } from './progress.ts';
 import { mustRun } from './run.ts';
 import type { Part } from './server.ts';
 import { startServer } from './server.ts';
@@ -68,14 +68,14 @@ export const postgresInstalled = (): boolean => existsSync(rootDir());
 
 /** Installs Debian sid's PostgreSQL 18 with DocumentDB in its own root file system: the host's Debian has neither. */
 export async function installPostgres(report: (line: string) => void): Promise<void> {
-  await installedOnce(rootDir(), (partial) =>
-    step(report, 'PostgreSQL 18 with DocumentDB: installing (657 MB on disk)', async () => {
-      await debianRoot(partial, ['postgresql-18-documentdb']);
+  await installOnce(rootDir(), (partial) =>
+    reportStep(report, 'PostgreSQL 18 with DocumentDB: installing (657 MB on disk)', async () => {
+      await installDebianRoot(partial, ['postgresql-18-documentdb']);
       await mkdir(join(partial, mountPoint));
     }),
   );
-  await installedOnce(templateDir(), (partial) =>
-    step(report, 'PostgreSQL 18 with DocumentDB: initializing', () => initialize(partial)),
+  await installOnce(templateDir(), (partial) =>
+    reportStep(report, 'PostgreSQL 18 with DocumentDB: initializing', () => initialize(partial)),
   );
 }
 

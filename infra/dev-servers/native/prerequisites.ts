@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { cacheDir, withLock } from './cache.ts';
-import { step } from './progress.ts';
+import { reportStep } from './progress.ts';
 import { mustRun, run } from './run.ts';
 
 /** A tool that a native server needs on the host, and the Debian package that contains it. */
@@ -26,7 +26,7 @@ export const mmdebstrap = program('mmdebstrap', 'mmdebstrap');
 /**
  * Why the stand-in for MongoDB cannot run on this machine, whatever is installed, as a clause; undefined if it can.
  */
-export async function obstacle(): Promise<string | undefined> {
+export async function findStandInObstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root, to run in a Debian root file system';
   const mountable = await run('unshare', ['--mount', '--propagation', 'private', 'true']);
   if (!mountable.ok) return 'needs the right to mount (CAP_SYS_ADMIN), which this container does not have';
@@ -47,7 +47,9 @@ export async function requireTools(
     throw new Error(`${user} needs ${names}: install them, or run on Debian as root`);
   const packages = missing.map((tool) => tool.package);
   try {
-    await step(report, `Debian packages ${packages.join(', ')}: installing`, () => aptInstall(packages));
+    await reportStep(report, `Debian packages ${packages.join(', ')}: installing`, () =>
+      aptInstall(packages),
+    );
   } catch (error) {
     throw new Error(`${user} needs ${names}, and installing them failed: ${errorMessage(error)}`, {
       cause: error,

@@ -1,5 +1,5 @@
 /** Reports the start and the end of a long step, and every 20 s that it is still running. */
-export async function step<T>(
+export async function reportStep<T>(
   report: (line: string) => void,
   name: string,
   work: () => Promise<T>,

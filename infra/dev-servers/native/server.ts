@@ -45,7 +45,7 @@ export async function startServer(parts: Part[]): Promise<Server> {
   const running: { child: ChildProcess; command: Command }[] = [];
   const end = async (isOrderly: boolean) => {
     for (const { child, command } of running.splice(0).reverse())
-      await ended(child, isOrderly || command.isCrashSafe === false ? command.stopSignal : 'SIGKILL');
+      await endProcess(child, isOrderly || command.isCrashSafe === false ? command.stopSignal : 'SIGKILL');
   };
   const signal = (name: NodeJS.Signals) => {
     for (const { child } of running) child.kill(name);
@@ -93,7 +93,7 @@ function launch({ argv, cwd, logFile }: Command): ChildProcess {
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
 
 /** Sends a signal, and SIGKILL after the grace period. Resolves when the process has ended. */
-async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;
   child.ref();
   const exit = once(child, 'exit');

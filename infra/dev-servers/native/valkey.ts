@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { debianProgram } from './debian-program.ts';
-import { answers } from './ports.ts';
+import { findDebianProgram } from './debian-program.ts';
+import { acceptsConnections } from './ports.ts';
 import type { Part } from './server.ts';
 
 /**
  * Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both.
  */
 export const installValkey = (report: (line: string) => void): Promise<string[]> =>
-  debianProgram(report, ['valkey-server', 'redis-server'], '--version');
+  findDebianProgram(report, ['valkey-server', 'redis-server'], '--version');
 
 /** A server on a loopback port that stores nothing on disk. */
 export function valkeyPart(program: string[], dir: string, port: number, settings: string[] = []): Part {
@@ -18,6 +18,6 @@ export function valkeyPart(program: string[], dir: string, port: number, setting
   const argv = [...program, ...options, ...settings];
   return {
     command: { name: 'Valkey', argv, cwd: dir, logFile: join(dir, 'valkey.log'), stopSignal: 'SIGTERM' },
-    ready: () => answers(port),
+    ready: () => acceptsConnections(port),
   };
 }

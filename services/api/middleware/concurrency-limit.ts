@@ -1,4 +1,4 @@
-import { createUse, isWithinShare } from '../fair-share.ts';
+import { createUseCounter, isWithinShare } from '../fair-share.ts';
 import type { Middleware } from '../http/context.ts';
 import { createSlowClients } from '../http/slow-clients.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
@@ -21,7 +21,7 @@ type ConcurrencyLimitDeps = {
  * request that it refuses does not count against the window.
  */
 export function concurrencyLimit({ requestsMax, budget, nowMs }: ConcurrencyLimitDeps): Middleware {
-  const requests = createUse();
+  const requests = createUseCounter();
   const slowClients = createSlowClients({ nowMs });
   return ({ state, res }, next) => {
     const { caller } = state;

@@ -37,8 +37,8 @@ export const errorResponses = (
   Object.fromEntries(
     codes.map((code) => {
       const { status } = errorCatalogue[code];
-      const alike = codes.filter((other) => errorCatalogue[other].status === status);
-      return [String(status), errorResponse(settings, status, alike)];
+      const codesOfStatus = codes.filter((other) => errorCatalogue[other].status === status);
+      return [String(status), errorResponse(settings, status, codesOfStatus)];
     }),
   );
 

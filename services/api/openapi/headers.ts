@@ -4,65 +4,66 @@ import type { Header, Reference, Response } from './types.ts';
 
 type Headers = Response['headers'];
 
-const header = (description: string, schema: JsonSchema, example: string | number): Header => {
+const createHeader = (description: string, schema: JsonSchema, example: string | number): Header => {
   return { description, required: true, schema, example };
 };
-const text = (description: string, schema: JsonSchema, example: string) =>
-  header(description, { type: 'string', ...schema }, example);
-const count = (description: string, minimum: number, example: number) =>
-  header(description, { type: 'integer', minimum }, example);
+const textHeader = (description: string, schema: JsonSchema, example: string) =>
+  createHeader(description, { type: 'string', ...schema }, example);
+const countHeader = (description: string, minimum: number, example: number) =>
+  createHeader(description, { type: 'integer', minimum }, example);
 /** A header that always has the same value. */
-export const fixed = (description: string, value: string) => text(description, { const: value }, value);
+export const fixedHeader = (description: string, value: string) =>
+  textHeader(description, { const: value }, value);
 
 /** Every header that a response may have, except those of the transport. */
 export const headers = {
-  'Request-Id': text(
+  'Request-Id': textHeader(
     'Id of the request. Quote it when you contact support.',
     { pattern: '^req_[0-9A-Z]{26}$' },
     'req_01K3QZ8M4TFK2V6W8X0Y2Z4A6B',
   ),
-  'Data-As-Of': text(
+  'Data-As-Of': textHeader(
     'The response contains every change made up to this time. It may contain later changes, too.',
     { format: 'date-time' },
     '2026-01-31T12:41:03.218Z',
   ),
-  'Cache-Control': fixed(
+  'Cache-Control': fixedHeader(
     'Only the client may cache the response, and must revalidate it before each use.',
     commonHeaders['Cache-Control'],
   ),
-  'X-Content-Type-Options': fixed('Forbids content-type sniffing.', 'nosniff'),
-  'RateLimit-Limit': count('The number of requests that the key may make in one window.', 1, 100),
-  'RateLimit-Remaining': count('The number of requests that the key may still make now.', 0, 87),
-  'RateLimit-Reset': count(
+  'X-Content-Type-Options': fixedHeader('Forbids content-type sniffing.', 'nosniff'),
+  'RateLimit-Limit': countHeader('The number of requests that the key may make in one window.', 1, 100),
+  'RateLimit-Remaining': countHeader('The number of requests that the key may still make now.', 0, 87),
+  'RateLimit-Reset': countHeader(
     'Seconds until the oldest request leaves the window, so that the key may make one more.',
     0,
     42,
   ),
-  'RateLimit-Policy': text(
+  'RateLimit-Policy': textHeader(
     'The limit, and the length of the window in seconds.',
     { pattern: '^[0-9]+;w=[0-9]+$' },
     '100;w=60',
   ),
-  'Retry-After': count('Seconds to wait before you try again.', 1, 7),
-  ETag: text(
+  'Retry-After': countHeader('Seconds to wait before you try again.', 1, 7),
+  ETag: textHeader(
     'The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.',
     { pattern: '^(W/)?"[^"]*"$' },
     'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
   ),
-  Link: text(
+  Link: textHeader(
     'The URL of the next page of a list, with `rel="next"`; absent on the last page.',
     { pattern: '^<[^>]+>; rel="next"$' },
     '</v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"',
   ),
-  Vary: text('The request headers on which the response depends.', {}, 'Accept-Encoding'),
+  Vary: textHeader('The request headers on which the response depends.', {}, 'Accept-Encoding'),
   'Strict-Transport-Security': {
-    ...fixed(
+    ...fixedHeader(
       'Tells clients to use HTTPS only. Every response over TLS has this header.',
       strictTransportSecurity,
     ),
     required: false,
   },
-  'WWW-Authenticate': fixed('The authentication scheme.', 'Bearer'),
+  'WWW-Authenticate': fixedHeader('The authentication scheme.', 'Bearer'),
 } satisfies Record<string, Header>;
 
 type HeaderName = keyof typeof headers;

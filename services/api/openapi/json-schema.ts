@@ -18,7 +18,7 @@ export const toJsonSchema = (zodSchema: z.ZodType): Converted => convert(zodSche
  * Converts the zod schema of a response. Later releases may add fields to objects, and values to fields, without notice
  * (docs/guides/versioning.md), so the schema allows both.
  */
-export const toOpenSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, open);
+export const toOpenSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, openSchema);
 
 function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Converted {
   const { $schema, $defs, ...schema } = z.toJSONSchema(zodSchema, {
@@ -44,7 +44,7 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
  * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Clients of OpenAPI Generator
  * refuse undeclared fields unless the schema has `additionalProperties: true`.
  */
-function open(value: unknown): unknown {
+function openSchema(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const { additionalProperties, enum: values, pattern, ...rest } = value as JsonSchema;
   const schema: JsonSchema = rest;

@@ -8,7 +8,7 @@ import { type JsonSchema, toJsonSchema, toOpenSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
 /** The OpenAPI operation of a route. */
-export function operation(
+export function operationOf(
   settings: ErrorResponseSettings & { clientPackage: string },
   route: Route,
 ): Operation {

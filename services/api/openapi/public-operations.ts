@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { otherErrors } from './errors.ts';
-import { fixed, headers, publicHeaders } from './headers.ts';
+import { fixedHeader, headers, publicHeaders } from './headers.ts';
 import { toOpenSchema } from './json-schema.ts';
 import { ifNoneMatchReference } from './operation.ts';
 import type { Operation } from './types.ts';
@@ -22,10 +22,10 @@ const openApiSchema = z
 const documentHeaders = {
   ...publicHeaders,
   'Access-Control-Allow-Origin': {
-    ...fixed('Pages of any host may read the document.', '*'),
+    ...fixedHeader('Pages of any host may read the document.', '*'),
     required: false,
   },
-  'Cache-Control': fixed(
+  'Cache-Control': fixedHeader(
     `Any cache may store the document and reuse it for ${documentAgeMaxSeconds} seconds.`,
     specCacheControl,
   ),

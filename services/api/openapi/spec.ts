@@ -6,7 +6,7 @@ import { otherError } from './errors.ts';
 import { headerComponents, responseHeaders } from './headers.ts';
 import { description, type SpecSettings, tags } from './info.ts';
 import { type JsonSchema, toOpenSchema } from './json-schema.ts';
-import { ifNoneMatch, operation, responseComponents } from './operation.ts';
+import { ifNoneMatch, operationOf, responseComponents } from './operation.ts';
 import { healthOperation, specOperation } from './public-operations.ts';
 import type { Header, Operation, Parameter, Response, Tag } from './types.ts';
 
@@ -50,7 +50,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
   const operationSettings = { baseUrl, clientPackage, headersOf };
   const paths: Record<string, { get: Operation }> = {
     ...Object.fromEntries(
-      routes.map((route) => [templateOf(route.path), { get: operation(operationSettings, route) }]),
+      routes.map((route) => [templateOf(route.path), { get: operationOf(operationSettings, route) }]),
     ),
     '/health': { get: healthOperation },
     '/openapi.json': { get: specOperation },

@@ -11,7 +11,7 @@ type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
 const stopTimeoutMs = 15_000;
 
 /** Identifies a connection. Over TLS, the socket of its requests is another object, but has the same addresses. */
-const keyOf = ({ remoteAddress, remotePort, localAddress }: Endpoint) =>
+const connectionKeyOf = ({ remoteAddress, remotePort, localAddress }: Endpoint) =>
   `${remoteAddress} ${remotePort} ${localAddress}`;
 
 /**
@@ -55,7 +55,7 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
   let isDraining = false;
   let isStopping = false;
   const connectionOf = (socket: Socket): Connection => {
-    const key = keyOf(socket);
+    const key = connectionKeyOf(socket);
     const known = connections.get(key);
     if (known) return known;
     const connection: Connection = { socket, untilMs: nowMs() + randomAgeMs(), response: null, waiting: [] };
@@ -64,7 +64,7 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     return connection;
   };
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
-    occupy(connection, request, response);
+    setResponse(connection, request, response);
     if (isDraining || nowMs() > connection.untilMs) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection.response = null;
@@ -82,7 +82,7 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     if (!isBusy(connection)) {
       begin(connection, request, response);
     } else if (connection.waiting.length < waitingRequestsMax) {
-      wait(connection, socket, () => begin(connection, request, response));
+      queueRequest(connection, socket, () => begin(connection, request, response));
     } else {
       connectionsRefused.inc();
       cutOff(connection);
@@ -122,7 +122,7 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
  * the response, the server resets the connection. Node would close it, which looks like the end of the body. A client
  * that ends its stream still gets a response that is already written.
  */
-function occupy(connection: Connection, { socket }: IncomingMessage, response: ServerResponse): void {
+function setResponse(connection: Connection, { socket }: IncomingMessage, response: ServerResponse): void {
   connection.response = response;
   rememberConnection(response, connection.socket);
   const onEnd = () => {
@@ -141,7 +141,7 @@ function cutOff({ socket, response }: Connection): void {
 const isBusy = ({ response, waiting }: Connection): boolean => response !== null || waiting.length > 0;
 
 /** Lets a request wait, and reads nothing more from its connection. */
-function wait({ waiting }: Connection, socket: Socket, begin: () => void): void {
+function queueRequest({ waiting }: Connection, socket: Socket, begin: () => void): void {
   // Node resumes the socket after each request that it has read completely.
   if (waiting.length === 0) socket.on('resume', pause);
   waiting.push(begin);

@@ -46,11 +46,11 @@ export function answerUnparsed(
     response.detachSocket(socket as Socket);
     response.emit('close');
   }
-  answer(deps, codeOfParserError(error), socket);
+  answerSocket(deps, codeOfParserError(error), socket);
 }
 
 /** Answers with an error on the raw socket, and closes it. */
-export function answer(
+export function answerSocket(
   { logger, baseUrl, trace, admitUnauthenticated }: UnparsedDeps,
   code: ErrorCode,
   socket: RequestSocket,

@@ -6,7 +6,7 @@ import { listen } from '../../../shared/runtime/listen.ts';
 import { createCounts } from '../counts.ts';
 import { isTrustedPeer, networkOf } from '../http/proxy.ts';
 import { type Listener, serveConnections } from './connections.ts';
-import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
+import { answerSocket, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
 import { originForm } from './request-target.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 
@@ -87,8 +87,8 @@ export async function startServer(
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
-  server.on('connect', (_, socket) => answer(unparsed, 'method_not_allowed', socket));
-  const refusePlain = (socket: Socket) => answer(unparsed, 'https_required', socket);
+  server.on('connect', (_, socket) => answerSocket(unparsed, 'method_not_allowed', socket));
+  const refusePlain = (socket: Socket) => answerSocket(unparsed, 'https_required', socket);
   const tls = credentials && acceptTls(server, credentials, refusePlain);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const connectionDeps = { logger: unparsed.logger, connectionsRefused, nowMs };

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../shared/keys/token-keys.ts';
-import { createUse, isWithinShare } from '../fair-share.ts';
+import { createUseCounter, isWithinShare } from '../fair-share.ts';
 import { readTimeoutMs } from './deadline.ts';
 import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
@@ -62,8 +62,8 @@ export type ReadBudget = {
  * each of its keys, may hold only a share of the bytes, and never every connection: it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
-  const reads = createUse();
-  const bytesHeld = createUse();
+  const reads = createUseCounter();
+  const bytesHeld = createUseCounter();
   const waiting = new Set<Waiting>();
   const add = (caller: Caller, count: number, bytes: number) => {
     reads.add(caller, count);

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDir, installedOnce } from '../../../infra/dev-servers/native/cache.ts';
+import { cacheDir, installOnce } from '../../../infra/dev-servers/native/cache.ts';
 import { fetchJars } from '../../../infra/dev-servers/native/kafka.ts';
 import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-settings.ts';
 import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
@@ -90,7 +90,7 @@ async function install(): Promise<string> {
   const folder = join(cacheDir(), `mongo-kafka-connect-${connectorVersion}-${kafkaVersion}`);
   if (!(await java.present())) throw new ConnectorFailed(`needs ${java.what}`);
   try {
-    await installedOnce(folder, async (partial) => {
+    await installOnce(folder, async (partial) => {
       progress(`MongoDB's Kafka connector ${connectorVersion}: fetching about 38 MB`);
       await fetchJars(pom, partial);
     });
