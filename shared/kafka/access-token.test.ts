@@ -54,7 +54,7 @@ it.each([
   expect(requests).toHaveLength(2);
 });
 
-it('a token is asked for with the encoded credentials, and with the scope if there is one', async () => {
+it('a token request has the encoded credentials and the scope', async () => {
   issue('one');
   await tokens().get();
   await tokens('kafka topics').get();
@@ -102,7 +102,7 @@ describe('a token that a broker', () => {
   };
   const failed = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };
 
-  it('accepts is sent as RFC 7628 says, and kept', async () => {
+  it('accepts is sent in the form of RFC 7628, and used again', async () => {
     const token = tokens();
     issue('one');
     expect(await authenticate(token, '')).toBe('\0\0\0\x15n,,\x01auth=Bearer one\x01\x01');
@@ -123,7 +123,7 @@ describe('a token that a broker', () => {
     expect(await token.get()).toBe('two');
   });
 
-  it('does not answer about is kept', async () => {
+  it('does not answer about is used again', async () => {
     const token = tokens();
     issue('one');
     const lost = new KafkaJSConnectionError('Closed connection');

@@ -82,7 +82,7 @@ describe('a batch at the limit needs memory for one copy of its output', () => {
     expect(megabytes).toBeLessThan(64 + 16);
   });
 
-  it('or for two, in zstd with a window of that size', async () => {
+  it('zstd with a window of that size needs memory for two copies', async () => {
     const { outcome, megabytes } = await measure('zstd', await zstdStream(batchBytesMax));
     expect(outcome).toBe(batchBytesMax);
     expect(megabytes).toBeLessThan(128 + 16);

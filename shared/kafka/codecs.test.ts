@@ -72,20 +72,17 @@ test.each([
     expect((await decompress[name](await write(shape), batchBytesMax)).equals(shape)).toBe(true);
 });
 
-test.each(['lz4', 'snappy'] as const)(
-  '%s with a changed byte is read or rejected, and never runs on',
-  async (name) => {
-    const { int } = createRandom(11);
-    const whole = await compress[name](long.subarray(0, 3_000));
-    for (let round = 0; round < 5_000; round += 1) {
-      const content = Buffer.from(whole);
-      content[int(content.length)] = int(256);
-      const outcome = await decompress[name](content, 10_000).catch((error: unknown) => error);
-      if (Buffer.isBuffer(outcome)) expect(outcome.length).toBeLessThanOrEqual(10_000);
-      else expect(outcome).toMatchObject({ name: 'RangeError' });
-    }
-  },
-);
+test.each(['lz4', 'snappy'] as const)('%s with a changed byte is read or rejected', async (name) => {
+  const { int } = createRandom(11);
+  const whole = await compress[name](long.subarray(0, 3_000));
+  for (let round = 0; round < 5_000; round += 1) {
+    const content = Buffer.from(whole);
+    content[int(content.length)] = int(256);
+    const outcome = await decompress[name](content, 10_000).catch((error: unknown) => error);
+    if (Buffer.isBuffer(outcome)) expect(outcome.length).toBeLessThanOrEqual(10_000);
+    else expect(outcome).toMatchObject({ name: 'RangeError' });
+  }
+});
 
 test('lz4 reads stored blocks, and blocks that refer to the block before', async () => {
   const content =

@@ -88,7 +88,7 @@ describe('an error of the brokers or of MongoDB', () => {
     });
   });
 
-  it('names its server, also through the errors around it', () => {
+  it('names its server, even inside other errors', () => {
     expect(
       [new Error('group', { cause: answered('UNKNOWN') }), givenUp(new Error('bug'))].map(
         (one) => classify(one).of,
@@ -144,7 +144,7 @@ it.each([
   }
 });
 
-it('a listener of another protocol refuses connections, and the fix names the settings, at any address', () => {
+it('a listener of another protocol refuses connections, and the fix names the settings', () => {
   const error = givenUp(ofBroker(otherProtocol));
   expect(is(error)).toBe('refuses-connection');
   expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
@@ -179,7 +179,7 @@ it('a read that no member may answer names the options that select one', () => {
   expect(isRefusal(error)).toBe(false);
 });
 
-it.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is to be run again', (code) => {
+it.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is transient', (code) => {
   expect(explained(answeredByStore(code))).toMatch(/MongoDB elects a primary: run the command again/);
 });
 

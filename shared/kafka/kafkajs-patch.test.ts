@@ -179,7 +179,7 @@ describe('a batch', () => {
     expect(await delivered(5, { bytes: Buffer.alloc(9) })).toBeNull();
   });
 
-  test('keeps its own bytes in memory, not those of the response', async () => {
+  test('keeps only its own bytes of the response in memory', async () => {
     const bytes = batchBytes(data(5, 1));
     const [batch] = await fetched(5, { bytes }, { partition: 1, bytes: Buffer.alloc(1_000_000) });
     const [message] = (batch?.messages ?? []) as unknown as BatchMessage[];
@@ -187,7 +187,7 @@ describe('a batch', () => {
     expect(message?.batch.bytes.buffer.byteLength).toBe(bytes.length);
   });
 
-  test('whose frame cannot be read hides neither the batch before nor another partition', async () => {
+  test('whose frame cannot be read leaves the batch before it and other partitions readable', async () => {
     const broken = batchBytes(data(6, 1), data(7, 1));
     broken.writeInt32BE(-20, 8);
     const partitions = [
@@ -257,13 +257,13 @@ describe('a fetch response', () => {
   });
 });
 
-describe('a kafkajs that the patch was not written for', () => {
-  test('is rejected', () => {
+describe('kafkajs', () => {
+  test('is rejected in another version', () => {
     const other = { ...installedKafkajs(), version: '2.2.5', fetch: { ...parts.fetch } };
     expect(() => patchKafkajs(other)).toThrow(/its version is 2\.2\.5, not 2\.2\.4/);
   });
 
-  test('is patched once, whatever the number of clients', () => {
+  test('is patched once for any number of clients', () => {
     const { protocol } = parts.fetch;
     patchKafkajs();
     expect(parts.fetch.protocol).toBe(protocol);

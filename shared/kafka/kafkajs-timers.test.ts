@@ -12,7 +12,7 @@ describe('the requests on a connection to a broker', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test('start no timer while there are none, nor if a response asks for no delay', () => {
+  test('start a timer only for an unsent request or a requested delay', () => {
     const log: string[] = [];
     const RequestQueue = installedKafkajs().requestQueue as unknown as new (options: object) => Queue;
     const queue = new RequestQueue({

@@ -77,7 +77,7 @@ const merge = (...topics: TopicMetadata[]) => {
 describe('the metadata of several brokers', () => {
   const topicIds = { t: 'a'.repeat(32) };
 
-  it('has each partition that one of them knows, with its latest leader', () => {
+  it('has each partition that any broker knows, with its latest leader', () => {
     const [old, recent] = [
       topic([[1, 4]]),
       topic([
@@ -97,13 +97,13 @@ describe('the metadata of several brokers', () => {
     expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
   });
 
-  it('has a failure if the broker failed, and is rejected if the user may not read a topic', () => {
+  it('has the failure of a broker, but rejects a missing permission', () => {
     expect([0, leaderNotAvailable].map((code) => failureOf(code, 'tags'))).toEqual([null, null]);
     expect(failureOf(-1, 'tags')).toMatchObject({ type: 'UNKNOWN' });
     expect(() => failureOf(29, 'tags')).toThrow('Not authorized to access topics: tags');
   });
 
-  it('has neither id nor leaders of a topic whose id they disagree on', () => {
+  it('has neither id nor leaders of a topic if the brokers disagree about its id', () => {
     const recreated = topic([[1, 0]], { topicId: 'b'.repeat(32) });
     expect(
       merge(

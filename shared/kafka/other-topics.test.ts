@@ -30,7 +30,7 @@ test.each([
   expect(otherPartitions(progress, topicsOf(prefix))).toEqual(others.map((topic) => `${topic}/0`).toSorted());
 });
 
-test('a topic of a kind that only another release has is none of another prefix', () => {
+test('a topic of a kind that only another release knows makes no prefix', () => {
   const known = recorded('support.', 5);
   // by its end it could be the topic of tickets with the prefix `support.side-`
   const later = ['support.notes', 'support.side-tickets'].map((topic) => ({
@@ -46,7 +46,7 @@ test('a topic of a kind that only another release has is none of another prefix'
   );
 });
 
-test('the words name a partition, and both prefixes', () => {
+test('the description names a partition and both prefixes', () => {
   expect(describeOtherTopics(recorded('pub.', 5), topicsOf('mm.pub.'))).toContain(
     'it has applied records of pub.*, such as those of pub.agents/0, but TOPIC_PREFIX names mm.pub.*.',
   );

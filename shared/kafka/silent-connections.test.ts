@@ -81,7 +81,7 @@ async function ask(connection: Connection, { requestTimeout }: Request = {}): Pr
 const silent = () => undefined;
 const timedOut = 'KafkaJSRequestTimeoutError';
 
-test('a request that times out gives its connection up, and the next one opens another', async () => {
+test('a request that times out closes its connection, and the next request opens another', async () => {
   const { create, state, sockets, closed } = opened;
   const connection = create();
   const answer = state.answer;
@@ -93,7 +93,7 @@ test('a request that times out gives its connection up, and the next one opens a
   expect(sockets).toHaveLength(2);
 });
 
-test('a connection that has been idle since is given up, too, but not a connection with answers', async () => {
+test('a timeout closes the connections that have been silent since the request', async () => {
   const { create, state, sockets, closed } = opened;
   const cut = create();
   const idle = create();
@@ -111,7 +111,7 @@ test('a connection that has been idle since is given up, too, but not a connecti
   expect(await ask(idle)).toBe('answered');
 });
 
-test('a request that waits behind a longer one takes no connection from it', async () => {
+test('a request that waits behind a longer one does not close the connection', async () => {
   const { create, state, sockets } = opened;
   const connection = create();
   const answers: (() => void)[] = [];
@@ -125,7 +125,7 @@ test('a request that waits behind a longer one takes no connection from it', asy
   expect(sockets).toHaveLength(1);
 });
 
-test('a process that ends waits for a silent connection no longer than its limit', async () => {
+test('a process that ends closes a connection that is silent for the limit', async () => {
   const { create, state, sockets, closed } = opened;
   const connection = create();
   state.answer = silent;
@@ -144,14 +144,14 @@ test('the rest of a response on a lost connection is not the beginning of the ne
   expect(await ask(connection)).toBe('answered');
 });
 
-test('two requests that find a connection closed open one', async () => {
+test('two requests that find a connection closed open one socket', async () => {
   const { create, sockets } = opened;
   const connection = create();
   expect(await Promise.all([ask(connection), ask(connection)])).toEqual(['answered', 'answered']);
   expect(sockets).toHaveLength(1);
 });
 
-test('an attempt that is ended does not succeed later', async () => {
+test('an attempt that is ended cannot succeed later', async () => {
   const { create } = opened;
   const connection = create();
   const connecting = connection.connect().then(String, (error: Error) => error.message);

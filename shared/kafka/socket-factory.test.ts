@@ -15,7 +15,7 @@ const lines: string[] = [];
 const logger = pino({}, { write: (line) => lines.push((JSON.parse(line) as { msg: string }).msg) });
 const rejected = 'new certificates for the brokers rejected; keeping the current ones';
 
-it('files are read for each connection; while one is missing or does not fit, all stay as they were', async () => {
+it('each connection uses the latest files that fit together', async () => {
   const trimmed = ({ cert, key }: Awaited<ReturnType<typeof selfSigned>>) => ({
     cert: cert.trim(),
     key: key.trim(),

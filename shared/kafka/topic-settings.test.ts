@@ -22,7 +22,7 @@ function adminWithout(hidden: string[], error: () => Error = notAuthorized): Pic
   };
 }
 
-test('one topic that the Kafka user may not describe hides the settings of no other', async () => {
+test('the settings of other topics are read beside a topic that the Kafka user may not describe', async () => {
   const settings = await readTopicSettings(adminWithout(['b']), ['a', 'b', 'c']);
   expect(settings.map(({ topic, cleanupPolicy }) => [topic, cleanupPolicy])).toEqual([
     ['a', 'delete'],
@@ -39,7 +39,7 @@ test('one topic that the Kafka user may not describe hides the settings of no ot
   ]);
 });
 
-test('without the right on any topic, and without an answer, the error is that of the brokers', async () => {
+test('the error of the brokers is thrown if no topic can be described', async () => {
   await expect(readTopicSettings(adminWithout(['a', 'b']), ['a', 'b'])).rejects.toThrow('Not authorized');
   const away = adminWithout(['b'], () => new Error('Connection timeout'));
   await expect(readTopicSettings(away, ['a', 'b'])).rejects.toThrow('Connection timeout');

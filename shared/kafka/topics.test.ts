@@ -2,7 +2,7 @@ import { goldenOf } from '../../tests/support/golden.ts';
 import { kinds } from '../documents/resources.ts';
 import { kindOfTopic, topicOf, topicsOf } from './topics.ts';
 
-test.each(kinds)('the topic of %s has this kind, under its prefix alone', (kind) => {
+test.each(kinds)('the topic of %s has this kind only under its prefix', (kind) => {
   expect(kindOfTopic(topicOf(kind, 'support.'), 'support.')).toBe(kind);
   for (const prefix of ['', 'other.']) expect(kindOfTopic(topicOf(kind, 'support.'), prefix)).toBeNull();
 });

@@ -61,7 +61,7 @@ describe('the applier', () => {
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('applies the next chunk of a partition with those that have waited for the one before', async () => {
+  it('applies the next chunk of a partition together with the chunks that waited for the former group', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     const { run, groups, hold } = given();
     const release = hold();
@@ -75,7 +75,7 @@ describe('the applier', () => {
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('applies a large chunk at once, beside others', async () => {
+  it('applies a large chunk immediately, beside others', async () => {
     const { run, groups, hold } = given();
     const release = hold();
     const runs = [run('a'), run('b', 1_000)];
@@ -85,14 +85,14 @@ describe('the applier', () => {
     await Promise.all(runs);
   });
 
-  it('applies each chunk of a group that fails by itself, so that one fails alone', async () => {
+  it('applies each chunk of a failed group separately, so only the faulty chunk fails', async () => {
     const { run, groups } = given({ fails: (group) => group.includes('b') });
     const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => run(name)));
     expect(groups).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('applies one group at a time, also of large chunks, while a build loads', async () => {
+  it('applies even large chunks one group at a time while a build loads', async () => {
     const { run, groups, hold } = given({ isOneAtATime: true });
     const release = hold();
     const queued: boolean[] = [];
@@ -105,13 +105,13 @@ describe('the applier', () => {
     expect(queued).toEqual([true, false, true, true, false, false]);
   });
 
-  it('applies one at a time, too, the chunks of a group that fails then', async () => {
+  it('applies the chunks of a failed group one at a time while a build loads', async () => {
     const { run, applyingMax } = given({ isOneAtATime: true, fails: (group) => group.length > 1 });
     await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
     expect(applyingMax()).toBe(1);
   });
 
-  it('notifies the chunks that wait when it begins to apply one at a time', async () => {
+  it('notifies the waiting chunks when it begins to apply one group at a time', async () => {
     const { run, setOneAtATime, hold } = given();
     const release = hold();
     const notified: boolean[] = [];
@@ -122,7 +122,7 @@ describe('the applier', () => {
     expect(notified).toEqual([false, true, false]);
   });
 
-  it('applies no chunk of a partition that is to stop', async () => {
+  it('rejects a waiting chunk of a partition that stops', async () => {
     const { run, groups } = given();
     const first = run('a');
     const stopping = new AbortController();

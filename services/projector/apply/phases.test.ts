@@ -79,8 +79,8 @@ const thrown = (step: string, name: string) => ({
   detail: `${step}: the code throws ${name}; the projector's log says where`,
 });
 
-describe('a record for which the code throws becomes a dead letter, and its neighbours are applied', () => {
-  test('in a join, at a conversation that was edited by hand', async () => {
+describe('a record for which the code throws becomes a dead letter without its neighbours', () => {
+  test('a join throws for a conversation that was edited by hand', async () => {
     expect(await apply('ticket', tickets(), { data: givenEdited() })).toEqual({
       stored: neighbours('ti_'),
       changes: neighbours('ti_'),
@@ -89,7 +89,7 @@ describe('a record for which the code throws becomes a dead letter, and its neig
     });
   });
 
-  test('in the parser, at bytes of headers that end too early', async () => {
+  test('the parser throws for headers that end too early', async () => {
     const { stored, rejected } = await apply('ticket', withBrokenHeaders());
     expect({ stored, rejected }).toEqual({
       stored: neighbours('ti_'),
@@ -118,7 +118,7 @@ describe('a record for which the code throws becomes a dead letter, and its neig
     });
   });
 
-  test('and a deletion among them is not counted as applied: it erases no dead letters', async () => {
+  test('a deletion among these records erases no dead letters', async () => {
     const data = emptyData();
     await apply('contact', contacts(), { data });
     const deletions = names.map((name, index) =>
@@ -135,7 +135,7 @@ describe('a record for which the code throws becomes a dead letter, and its neig
   });
 });
 
-test('a change is applied even if the code cannot join its document again, which keeps its references', async () => {
+test('a change is applied even if the code cannot join a dependent document', async () => {
   const data = givenContacts();
   await apply('ticket', tickets(), { data });
   givenEdited(data);
@@ -148,19 +148,19 @@ test('a change is applied even if the code cannot join its document again, which
   expect(requesterOf('ti_1').requester.name).toBe('con_1');
 });
 
-test('an error of a server fails the batch, which is retried: no record becomes a dead letter', async () => {
+test('an error of a server fails the batch without a dead letter', async () => {
   const lost = throwsFor(new MongoNetworkError('connection closed'));
   const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: lost(write) }) });
   await expect(applying).rejects.toThrow('connection closed');
 });
 
-test('an invariant of the engine that does not hold fails the batch: no record becomes a dead letter', async () => {
+test('a broken invariant of the engine fails the batch without a dead letter', async () => {
   const violated = throwsFor(new AssertionError({ message: 'of the engine' }));
   const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: violated(write) }) });
   await expect(applying).rejects.toThrow('of the engine');
 });
 
-test('an error of code that does not come again makes no dead letter', async () => {
+test('an error of code that occurs only once makes no dead letter', async () => {
   let calls = 0;
   const once = throwsFor(new TypeError('of a driver'), () => (calls += 1) === 1);
   const [first] = contacts();
@@ -171,7 +171,7 @@ test('an error of code that does not come again makes no dead letter', async () 
   });
 });
 
-test('an outage at the second attempt of a change fails the batch: its record is good, and no dead letter', async () => {
+test('an outage at the second attempt of a change fails the batch without a dead letter', async () => {
   const failures = [new TypeError('of a driver'), new MongoNetworkError('connection closed')];
   const plant = ({ write }: Store): Partial<Store> => ({
     write: (...given) => {
@@ -184,7 +184,7 @@ test('an outage at the second attempt of a change fails the batch: its record is
   await expect(applying).rejects.toThrow('connection closed');
 });
 
-test('a record that is skipped is not parsed, and its neighbours are applied', async () => {
+test('a skipped record becomes a dead letter without being parsed', async () => {
   const rejection: Rejection = { reason: 'skipped', detail: 'skipped by ada: broken' };
   const skipped = new Map([[badOffset, rejection]]);
   const { stored, rejected } = await apply('ticket', withBrokenHeaders(), { skipped });

@@ -33,7 +33,7 @@ test('a foreign member gets no partition', () => {
   expect(assign(...foreignMembers, member('z'))).toEqual({ b: {}, c: {}, x: {}, z: all });
 });
 
-test('a topic that a release does not follow goes to the others', () => {
+test('a topic goes only to the members that subscribe to it', () => {
   expect(assign(member('a', { topics: ['s.tags', 's.notes'] }), member('b'))).toEqual({
     a: { 's.tags': [0, 2] },
     b: { 's.tags': [1], 's.topics': [0, 1, 2] },

@@ -2,7 +2,7 @@ import { KafkaJSNonRetriableError } from 'kafkajs';
 import { given, megabyte, nothing } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
 
-it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
+it('a stopping assignment fetches no partition', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, applied, start, queueRecord } = given(() => batch.promise);
   const partitions = assignment.replace({ t: [0, 1] }, 'member');
@@ -17,7 +17,7 @@ it('once it stops, no partition is fetched, while a batch ends and after that', 
   expect({ position: partitions[0]?.position, paused: paused.size }).toEqual({ position: 1, paused: 2 });
 });
 
-it('stuck partitions do not keep another partition from being resumed', async () => {
+it('a partition is resumed beside stuck partitions', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, start, queueRecord } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
@@ -40,7 +40,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   const restarting = () =>
     new KafkaJSNonRetriableError('Consumer group was not initialized, consumer#run must be called first');
 
-  it('a queue that empties is applied further, and its partition is fetched after the next assignment', async () => {
+  it('a partition applies its queue, and is fetched after the next assignment', async () => {
     const stuck = Promise.withResolvers<typeof nothing>();
     const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } = given(
       () => stuck.promise,
@@ -62,7 +62,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     assignment.updateFetching(partition);
   });
 
-  it('another error is not ignored', () => {
+  it('any other error is thrown', () => {
     const { positions, assign, start, refuse } = given();
     positions.setLoadEnds(new Map());
     start(assign());
@@ -71,7 +71,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   });
 });
 
-it('a partition that is assigned again is not fetched before its start offset is known', async () => {
+it('a reassigned partition is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, queueRecord } = given(() => stuck.promise);
   // given a partition that applies a chunk while it is assigned again
@@ -90,7 +90,7 @@ it('a partition that is assigned again is not fetched before its start offset is
   await second.stop(0);
 });
 
-it('a partition goes on if the same member has it again', async () => {
+it('a partition continues if the same member gets it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
   const { assignment, assign, paused, start, queueRecord } = given((_, { signal }) => {

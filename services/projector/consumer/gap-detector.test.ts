@@ -65,26 +65,26 @@ describe('the gap detector', () => {
     expect(await detect(log, once)).toMatch(message);
   });
 
-  it('reports no gap if the next record is the first of the log, or not published yet', async () => {
+  it('reports no gap at the beginning and at the end of the log', async () => {
     const { detect } = given();
     expect(await detect({ low: 5, end: 5 }, gapConfirmationsMin * 2)).toBeNull();
   });
 
-  it('reports a topic with another id at once, even if its log is long enough', async () => {
+  it('reports a topic with a different id at the first observation', async () => {
     const { fetchState, detect } = given();
     fetchState.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
     expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
-  it('reports no gap if the brokers report no topic id, or reported none at the start', async () => {
+  it('reports no gap while a topic id is unknown', async () => {
     const { fetchState, detect } = given();
     expect(await detect({ topicId: 'first' })).toBeNull();
     fetchState.topicId = 'first';
     expect(await detect({})).toBeNull();
   });
 
-  it('takes a topic that was created again before a record was read for the topic', async () => {
+  it('accepts a topic that was created again before its first record was read', async () => {
     const { fetchState, detect } = given();
     Object.assign(fetchState, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
     expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
@@ -92,7 +92,7 @@ describe('the gap detector', () => {
     expect(await detect({ topicId: 'second' })).toBeNull();
   });
 
-  it('forgets a gap that was seen only briefly, or before more records were fetched', async () => {
+  it('forgets a gap that ends, or that an older fetch showed', async () => {
     const { fetchState, detect } = given();
     expect(await detect({ end: 4 }, almost)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
@@ -116,7 +116,7 @@ describe('the gap detector', () => {
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });
 
-  it('asks again if a leader does not answer, or more was fetched meanwhile', async () => {
+  it('asks again if the answer is missing or outdated', async () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
@@ -134,7 +134,7 @@ describe('the gap detector', () => {
     expect(compared).toEqual([2, 2, 3]);
   });
 
-  it('compares the log for a batch that waits, if the brokers name no epoch of their leaders', async () => {
+  it('compares the log of a waiting batch even if the brokers report no leader epochs', async () => {
     const { fetchState, asked, detect } = given(async () => ({ leaderEpoch: 2, endOffset: 5 }));
     await detect({ leaderEpoch: -1 });
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 0, compared: 2 });
@@ -143,7 +143,7 @@ describe('the gap detector', () => {
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });
 
-  it('asks for nothing while the leader stays, or before the first record was read', async () => {
+  it('asks only after a change of leader, once a record was read', async () => {
     const { fetchState, asked, detect } = given();
     await detect({});
     fetchState.leaderEpoch = -1;

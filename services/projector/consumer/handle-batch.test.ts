@@ -66,7 +66,7 @@ describe('a fetched batch', () => {
     },
   );
 
-  it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
+  it('is applied up to the load end, and fetched again from there after the load', async () => {
     const { positions, assign, start, paused, applied, resolved, deliver } = given();
     positions.setLoadEnds(new Map([['t/0', 2]]));
     const partition = assign();
@@ -131,7 +131,7 @@ describe('a batch of a new leader', () => {
     };
   }
 
-  it('is held, and fetched again, until the log of that leader is known to hold all that was read', async () => {
+  it('is fetched again until the log of the leader is compared', async () => {
     const { applied, resolved, fetch, compare } = givenElection(5);
     await fetch();
     await fetch();
@@ -141,7 +141,7 @@ describe('a batch of a new leader', () => {
     expect({ applied, resolved }).toEqual({ applied: [5, 6, 7, 8], resolved: ['8'] });
   });
 
-  it('is never taken if that leader has lost records that were read: the gap is found', async () => {
+  it('is never queued if the leader has lost applied records', async () => {
     const { applied, resolved, fetch, compare } = givenElection(3);
     let gaps: object[] = [];
     for (let reading = 0; reading < gapConfirmationsMin; reading += 1) {
@@ -157,7 +157,7 @@ describe('a partition that its broker cannot read', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('is fetched again from the same offset once a second, names the cause, and is logged once', () => {
+  it('is fetched again from the same offset once a second', () => {
     const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
     const partition = assign();
     start(partition);
@@ -186,7 +186,7 @@ describe('a partition that its broker cannot read', () => {
     expect(cause()).toBe('backlog');
   });
 
-  it('stays paused if it is assigned again meanwhile, or its projector stops', async () => {
+  it('stays paused after a new assignment or a stop', async () => {
     const { assignment, assign, start, paused, deliverError } = given();
     start(assign());
     deliverError(0, 'UNKNOWN');

@@ -12,7 +12,7 @@ function given(shareBytes = 80) {
   return { shares, stored, measured, wait: (ms: number) => (clock += ms) };
 }
 
-test('each topic has the same share, whatever the others take', async () => {
+test('each topic has the same share, even if another topic exceeds its share', async () => {
   expect(shareOf(11, Array.from({ length: 11 }, String))).toBe(1024 * 1024);
   const { shares, stored } = given();
   stored.set('flooded', 90);
@@ -21,7 +21,7 @@ test('each topic has the same share, whatever the others take', async () => {
   expect(filledPart(new Map(), 80)).toBe(0);
 });
 
-test('what this process stores counts at once, and is measured again after five seconds or an eighth of a share', async () => {
+test('the stored bytes are measured again after five seconds or an eighth of a share', async () => {
   const { shares, measured, wait } = given();
   await shares.left('a');
   shares.add('a', 10);

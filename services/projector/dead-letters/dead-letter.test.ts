@@ -63,7 +63,7 @@ const megabyte = 1024 * 1024;
 const namedBy = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
 const text = (bytes: Binary | null) => toBuffer(bytes)?.toString();
 
-test('a batch that cannot be decoded stays one: no redrive takes its bytes for a record', () => {
+test('the dead letter of an undecodable batch yields the batch again, not a record', () => {
   const undecodable = 'the records of offsets 7 to 9 cannot be decoded: it is broken';
   const again = recordOf(deadLetter({ ...structured(), undecodable }));
   expect(parse('tag', again)).toMatchObject({ rejected: { reason: 'undecodable' } });
@@ -90,7 +90,7 @@ test('the subjects of a dead letter come from its whole record', () => {
   expect(fields?.subjects).toEqual(['msg_1', 'conv_1']);
 });
 
-describe('a field of a dead letter for which the code throws is left out, and the bytes are kept', () => {
+describe('if the code throws for a field of a dead letter', () => {
   const failing = (topic: string, given: KafkaRecord) => {
     const steps: string[] = [];
     const fields = recordFields(`${prefix}${topic}`, prefix, given, (step) => steps.push(step));
@@ -100,25 +100,25 @@ describe('a field of a dead letter for which the code throws is left out, and th
   /** A record whose event cannot be read: its headers lack the methods of a Buffer. */
   const unreadable = { ...event, headers: Uint8Array.from(event.headers) as Buffer };
 
-  test('the organization and the version', () => {
+  test('the organization and the version are left out', () => {
     const { steps, fields } = failing('messages', unreadable);
     expect(steps).toEqual(['identity', 'subjects']);
     expect(fields).toMatchObject({ orgId: null, versioned: null });
     expect(text(fields?.value ?? null)).toBe(event.value?.toString());
   });
 
-  test('the subjects, which are then every id in its bytes', () => {
+  test('the subjects become all ids in the bytes', () => {
     expect(failing('messages', unreadable).fields?.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
   });
 
-  test('but not a part of the bytes: a record whose headers end too early has none, and is read from the log', () => {
+  test('a record whose headers end too early gets no attachment', () => {
     expect(failing('tags', { ...structured(), headers: Buffer.from([4, 200]) })).toEqual({
       steps: ['content'],
       fields: null,
     });
   });
 
-  test('but not for a lack of memory, after which the batch is retried', () => {
+  test('a lack of memory is thrown', () => {
     const outOfMemory: KafkaRecord = {
       ...structured(),
       get value(): Buffer {

@@ -5,7 +5,7 @@ const message = { id: 'msg_1', conversationId: 'conv_1', content: 'as in conv_2 
 const event = { specversion: '1.0', subject: 'msg_1', data: message };
 const messageRecord = (value: string) => ({ ...record(Buffer.from(value)), key: Buffer.from('msg_1') });
 
-test('a record is about the entities that its fields name, not about those that its texts mention', () => {
+test('the subjects of a record are the entities that its id fields name', () => {
   expect(subjectsOf('message', messageRecord(JSON.stringify(event)))).toEqual(['msg_1', 'conv_1']);
 });
 
@@ -23,12 +23,12 @@ const unreadable = (text: string, key: Buffer | null = null, headers = {}) => ({
   key,
 });
 
-test('an id is a whole word, in the value or in the header of a record that cannot be read', () => {
+test('an unreadable record has as subjects the ids that are whole words in its value or headers', () => {
   const given = unreadable('{"a":"xconv_1 my-conv_2 conv_3', null, { ce_subject: 'conv_4' });
   expect(subjectsOf('conversation', given).sort()).toEqual(['conv_3', 'conv_4']);
 });
 
-test('a record is about a hundred entities at most', () => {
+test('a record has at most 100 subjects', () => {
   const ids = Array.from({ length: 200 }, (_, index) => `conv_${index}`);
   expect(subjectsOf('conversation', unreadable(ids.join(' ')))).toEqual(ids.slice(0, 100));
 });
@@ -42,7 +42,7 @@ test.each([
 });
 
 test.each(['tag', null] as const)(
-  'a record of kind %s, whose ids have no prefix, is about its key alone',
+  'a record of kind %s, whose ids have no prefix, has only its key as a subject',
   (kind) => {
     expect(subjectsOf(kind, unreadable('tag_1 conv_1', Buffer.from('tag_2')))).toEqual(['tag_2']);
   },

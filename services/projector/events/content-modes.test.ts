@@ -92,7 +92,7 @@ describe('in every content mode, an event', () => {
   });
 });
 
-test('a producer may stamp a record with any time, which the event itself replaces or not', () => {
+test('an event without a time takes the timestamp of its record', () => {
   for (const timestampMs of [-1, -(2 ** 63), 2 ** 63, 8.64e15 + 1])
     for (const inMode of Object.values(contentModes)) {
       const record = inMode({ kind: 'tag', data: examples.tag, given: { time: undefined } });

@@ -41,7 +41,7 @@ test.each(boundedLists)(
   },
 );
 
-test.each(boundedFields)('$kind, $path: the rejection of another value never quotes it', ({ issueWith }) => {
+test.each(boundedFields)('$kind, $path: a rejection never quotes the value', ({ issueWith }) => {
   expect(issueWith('canary') ?? '').not.toContain('canary');
 });
 
@@ -80,7 +80,7 @@ describe('a value that takes much memory', () => {
     JSON.stringify(attributes).replace(/}$/, `,"data":${dataWith(history)}}`);
   const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
 
-  it('is rejected before it is parsed, because of its size or of the number of its values', () => {
+  it('is rejected before it is parsed', () => {
     const rejected = {
       rejected: { reason: 'too_large', detail: expect.stringContaining('value: ') as string },
     };
@@ -91,14 +91,14 @@ describe('a value that takes much memory', () => {
     expect(structured(withHistory(values(jsonValuesMax - 100)))).toHaveProperty('change');
   });
 
-  it('is measured in base64, too', () => {
+  it('is measured after base64 is decoded', () => {
     const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
     expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
       rejected: { reason: 'too_large', detail: expect.stringContaining('data: ') as string },
     });
   });
 
-  it('may be a long text of commas, brackets and quotes', () => {
+  it('is not a long text of commas, brackets and quotes', () => {
     const text = JSON.stringify('",[{\\'.repeat(jsonValuesMax));
     expect(structured(withHistory(text))).toHaveProperty('change');
   });

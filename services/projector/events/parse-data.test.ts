@@ -30,7 +30,7 @@ test.each(channelsWithSecrets)(
 );
 
 test.each(kinds.filter((kind) => resources[kind].idPrefix !== ''))(
-  'a %s whose id lacks the prefix is rejected, and so is its tombstone',
+  'a %s or a tombstone whose id lacks the prefix is rejected',
   (kind) => {
     const named = withData(kind, { ...examples[kind], id: 'x_1' });
     expect(parse(kind, named)).toMatchObject({
@@ -64,7 +64,7 @@ describe('the rate limit of a key', () => {
     expect(given(rateLimit)).toMatchObject({ change: { op: 'upsert', state: { rateLimit } } });
   });
 
-  test('an absent one is read as null', () => {
+  test('an absent limit is read as null', () => {
     expect(given(undefined)).toMatchObject({ change: { state: { rateLimit: null } } });
   });
 
@@ -75,7 +75,7 @@ describe('the rate limit of a key', () => {
   });
 });
 
-test('a rejection names its first path with its rule, the same for every index of a list, and no value', () => {
+test('a rejection names the first path and its rule, without list indexes and values', () => {
   const bad = {
     ...examples.conversation,
     title: 1,
@@ -96,7 +96,7 @@ test('a rejection names its first path with its rule, the same for every index o
   expect(new Set(details)).toEqual(new Set([matching(/^data\.tagIds\[\]: /)]));
 });
 
-test('parse never throws, whatever the bytes, the headers, the attributes and the data', () => {
+test('parse throws for no bytes, headers, attributes or data', () => {
   const headerValue = fc.oneof(
     fc.string(),
     fc.uint8Array().map((given) => Buffer.from(given)),

@@ -90,7 +90,7 @@ describe('the envelope', () => {
     expect(parse('tag', binary(tagBytes(), { entityversion }))).toMatchObject({ change: { version } });
   });
 
-  test.each([undefined, null])('time may be %s: the timestamp of the record counts then', (none) => {
+  test.each([undefined, null])('an event whose time is %s takes the timestamp of its record', (none) => {
     expect(parse('tag', structured({ time: none }))).toMatchObject({
       change: { time: new Date(position.timestampMs) },
     });

@@ -24,7 +24,7 @@ describe('events of several schema versions', () => {
     });
   });
 
-  it('rejects a version that is not known yet, and names those that are', () => {
+  it('rejects an unknown version, and names the known ones', () => {
     expect(parse('tag', event(4, tag), example)).toEqual({
       rejected: {
         reason: 'unknown_type',
@@ -40,7 +40,7 @@ describe('events of several schema versions', () => {
     expect(parse('tag', event(1, data), example)).toMatchObject({ rejected: { reason: 'bad_data' } });
   });
 
-  it('rejects old data that an upcast cannot turn', () => {
+  it('rejects old data for which an upcast throws', () => {
     const failing: Upcasts = {
       tag: [
         () => {

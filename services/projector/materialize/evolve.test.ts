@@ -186,12 +186,12 @@ describe('a record that repeats an earlier one', () => {
     expect(repetitions(log)).toEqual(are);
   });
 
-  test('is none if the record is read again at its own offset', () => {
+  test('is not the same record read again', () => {
     const change = changeOf(created(1), 5);
     expect(isRepetition(evolve(null, change, rules).entity, change)).toBe(false);
   });
 
-  test('shows no reader a difference', () => {
+  test('changes nothing that readers see', () => {
     const seenIn = (entity: Entity | null) => (entity?.deletedAt ? undefined : entity?.state);
     let count = 0;
     for (let seed = 1; seed <= 500; seed += 1) {

@@ -34,7 +34,7 @@ describe('changes of several kinds that are applied together', () => {
     await applied;
   });
 
-  it('are written after the kinds to which theirs refers', async () => {
+  it('are written after the kinds to which they refer', async () => {
     const { applied, begun, writing } = given('ticket', 'conversation');
     expect(await begun()).toEqual(['conversation']);
     writing.get('conversation')?.resolve();
@@ -43,7 +43,7 @@ describe('changes of several kinds that are applied together', () => {
     await applied;
   });
 
-  it('do not go on after an error of one of them has reached the caller', async () => {
+  it('have all ended when the caller receives an error', async () => {
     const { applied, begun, writing } = given('ticket', 'message');
     await begun();
     let hasEnded = false;

@@ -45,7 +45,7 @@ function write(ids: string[], error: Error) {
 }
 
 describe('a bulk write', () => {
-  it('that the store refuses as a whole is halved until the document is found', async () => {
+  it('is halved until the refused document is found', async () => {
     const tooLarge = bulkError(new MongoServerError({ message: 'too large', code: 10_334 }));
     const { bulks, written } = write(['a', 'big', 'c', 'd'], tooLarge);
     expect(await written).toEqual({
@@ -55,13 +55,13 @@ describe('a bulk write', () => {
     expect(bulks).toEqual(['a,big,c,d', 'a,big', 'a', 'big', 'c,d']);
   });
 
-  it('whose connection is lost is transient, and is not halved', async () => {
+  it('is not halved after a lost connection', async () => {
     const { bulks, written } = write(['a', 'big'], bulkError(new MongoNetworkError('reset')));
     expect(isTransient(await written.catch((error: unknown) => error))).toBe(true);
     expect(bulks).toHaveLength(1);
   });
 
-  it('with a conflict and without a majority does not count as durable', async () => {
+  it('without a majority fails even if it has a conflict', async () => {
     const conflict = failed(11_000, taken('_id_'));
     const { written } = write(['big'], bulkError(conflict, { code: 64 }));
     const error: unknown = await written.catch((thrown: unknown) => thrown);
@@ -103,7 +103,7 @@ describe('a write that does not apply', () => {
     ]);
   });
 
-  it('to a transaction that was rolled back is a conflict, whatever is stored', async () => {
+  it('that was rolled back is a conflict', async () => {
     expect(await outcome(112)).toEqual(['conflicted', null]);
   });
 
@@ -114,7 +114,7 @@ describe('a write that does not apply', () => {
     ]);
   });
 
-  it('with a code that says nothing about the document fails the batch', async () => {
+  it('with a code that is not about the document fails the batch', async () => {
     const error: unknown = await outcome(13, 'not authorized').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
   });

@@ -43,14 +43,14 @@ const lost = (detail: string | null): Written => ({ ...settled, conflicted: new 
 const refusal: Written = { ...settled, refused: new Map([['tag_1', 'refused']]) };
 
 describe('rounds without progress', () => {
-  it('are not paused while a conflict takes as few as most do', async () => {
+  it('have no pause at first', async () => {
     const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? lost(null) : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(stored('tag', 'tag_1')).toBeDefined();
     expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
-  it('pause longer each time, up to five seconds, and are reported every ten rounds', async () => {
+  it('have growing pauses of up to five seconds, and a report every ten rounds', async () => {
     const { deps, pauses, stalls } = given((write) => (write <= 40 ? lost(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(pauses).toHaveLength(38);
@@ -73,7 +73,7 @@ describe('rounds without progress', () => {
     await expect(applyChanges(byClock, 'tag', [changeOf(tag)])).rejects.toThrow('revoked');
   });
 
-  it('give up a group of chunks, so that each is applied by itself', async () => {
+  it('end a group of chunks, so each chunk is applied separately', async () => {
     const { deps } = given(() => lost(null));
     const marked: string[] = [];
     const chunk = (id: string) => {
@@ -91,10 +91,10 @@ describe('rounds without progress', () => {
   });
 });
 
-describe('a write that loses', () => {
+describe('a write that conflicts', () => {
   const taken = 'its key is taken';
 
-  it('again and again to the same stored document is refused, and the record is a dead letter', async () => {
+  it('again and again with the same stored document makes its record a dead letter', async () => {
     const { deps, writes, stored } = given(() => lost(taken));
     const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(rejections.map(({ rejection }) => rejection)).toEqual([
@@ -104,7 +104,7 @@ describe('a write that loses', () => {
     expect(stored('tag', 'tag_1')).toBeUndefined();
   });
 
-  it('to other writes is a race, however often', async () => {
+  it('with ever new writes makes no dead letter', async () => {
     let revision = 0;
     const { deps, stored } = given(() => null);
     const store: Store = {
@@ -129,7 +129,7 @@ describe('a write that loses', () => {
     expect(stored('tag', 'tag_1')?.version).toBe(2);
   });
 
-  it('because it was rolled back is no refusal', async () => {
+  it('because of a rollback makes no dead letter', async () => {
     const { deps, stored } = given((write) => (write <= 30 ? lost(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(stored('tag', 'tag_1')).toBeDefined();
@@ -137,7 +137,7 @@ describe('a write that loses', () => {
 });
 
 describe('a deletion that the store refuses', () => {
-  it('is a dead letter, and erases no dead letter of its entity', async () => {
+  it('becomes a dead letter that erases no other dead letter', async () => {
     const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     const records = [recordOf(deletionOf(tag, 2), 2)];

@@ -16,7 +16,7 @@ describe('the cause for which the records of a partition wait', () => {
     return partition;
   };
 
-  it('is its start before that is found, its broker then, and none once it is stopped', async () => {
+  it('is the start, then the broker, and none once the partition is stopped', async () => {
     const partition = createPartition({ apply: () => new Promise(() => undefined) });
     expect(causeOf(partition)).toBe('starting');
     partition.start(startAt(5), 5);
@@ -25,7 +25,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBeUndefined();
   });
 
-  it('follows from the reports of its chunk', async () => {
+  it('follows the reports of the attempt', async () => {
     const { partition, attempt } = given();
     const first = await attempt(0);
     first.onQueued?.(true);
@@ -84,7 +84,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(partition.snapshot(log).cause).toBe(cause);
   });
 
-  it('is its broker, which cannot read it, once all that was fetched before is applied', async () => {
+  it('is the broker that cannot read the partition, once the fetched records are applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
     partition.fetchState.recordError('UNKNOWN');
@@ -97,7 +97,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('undelivered');
   });
 
-  it('is a new leader from its first batch on, until the log of that leader is compared', () => {
+  it('is a new leader until its log is compared', () => {
     const partition = startedAt(5);
     partition.fetchState.awaitComparison(4);
     expect(causeOf(partition)).toBe('new_leader');
@@ -105,7 +105,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('undelivered');
   });
 
-  it('is no broker from the end of a load on, since a build fetches the records after it later', () => {
+  it('is not the broker at the end of a load', () => {
     const partition = startedAt(5);
     expect([5, 6].map((loadEnd) => partition.snapshot(undefined, loadEnd).cause)).toEqual([
       'backlog',
@@ -113,7 +113,7 @@ describe('the cause for which the records of a partition wait', () => {
     ]);
   });
 
-  it('counts a fetch as progress while its broker delivers nothing, and not while a chunk is applied', async () => {
+  it('counts a fetch as progress only while no chunk is applied', async () => {
     const progress = (of: Partition) => of.snapshot().progressCount;
     const waiting = startedAt(5);
     waiting.onFetched();

@@ -40,7 +40,7 @@ it('a partition without memory for its next batch tries again', async () => {
   await until(() => partition.position === 6);
 });
 
-it('a partition pauses for longer after each failed attempt, and for ten seconds at most', async () => {
+it('the pauses after failed attempts grow to ten seconds', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   const attemptedAt: number[] = [];
   const partition = startPartition(5, {
@@ -60,7 +60,7 @@ it('a partition pauses for longer after each failed attempt, and for ten seconds
 });
 
 describe('the position of a partition', () => {
-  it('stays before a batch until it is applied; a failed one is retried', async () => {
+  it('stays before a batch until an attempt succeeds', async () => {
     const { partition, attempts, attempt, applied } = given();
     (await attempt(0)).fail();
     const again = await attempt(1);
@@ -88,7 +88,7 @@ describe('the position of a partition', () => {
   });
 });
 
-it('a partition reads which records are skipped before each attempt but the first', async () => {
+it('a partition reads the skips before each attempt except the first', async () => {
   const reads: number[] = [];
   const given: unknown[] = [];
   const partition = startPartition(5, {
@@ -108,7 +108,7 @@ it('a partition reads which records are skipped before each attempt but the firs
 });
 
 describe('the progress count of a partition', () => {
-  it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
+  it('grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
     const { partition, attempt } = given();
     const counts: number[] = [];
     for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
@@ -145,7 +145,7 @@ describe('the progress count of a partition', () => {
   });
 });
 
-it('a partition is started once, within its log, and is fetched forwards', () => {
+it('a partition rejects a second start, a start outside its log and a fetch backwards', () => {
   const partition = createPartition({ apply: async () => nothingApplied });
   expect(() => partition.receive(received([], 6))).toThrow('is fetched once it is started');
   expect(() => partition.start({ ...startAt(5), end: 4 }, 5)).toThrow('starts within its log');
@@ -154,7 +154,7 @@ it('a partition is started once, within its log, and is fetched forwards', () =>
   expect(() => partition.receive(received([], 4))).toThrow('never falls');
 });
 
-it('a partition logs each change of its state, with the state before', async () => {
+it('a partition logs each change of its state with the former state', async () => {
   const lines: string[] = [];
   const output = { ...createLogOutput(), write: (line: string) => void lines.push(line) };
   const partition = startPartition(5, {
@@ -173,7 +173,7 @@ it('a partition logs each change of its state, with the state before', async () 
   ]);
 });
 
-it('a partition that waits for prerequisites shows that cause, and gives the memory of its batch back', async () => {
+it('a partition that waits for prerequisites releases the memory of its batch', async () => {
   let endWait = () => {};
   const { queue, calls } = countingQueue();
   const partition = startPartition(5, {
@@ -194,7 +194,7 @@ it('a partition that waits for prerequisites shows that cause, and gives the mem
   expect(partition.snapshot().cause).toBe('backlog');
 });
 
-it('a partition that is stopped while it takes records applies none of them, and gives their memory back', async () => {
+it('a partition that is stopped while it takes records releases their memory without applying them', async () => {
   const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
   const { queue, calls } = countingQueue();
   const apply = jest.fn(async () => nothingApplied);

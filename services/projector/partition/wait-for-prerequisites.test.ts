@@ -73,7 +73,7 @@ describe('a partition with a backlog', () => {
     expect(polls).toBe(2);
   });
 
-  it('waits on for a partition of its prerequisite topics that moves beside one that does not', async () => {
+  it('waits for a moving prerequisite partition beside a stalled one', async () => {
     const { positions, wait, pass } = given({
       'contacts/0': { end: 8 },
       'contacts/1': { end: 8 },
@@ -87,14 +87,14 @@ describe('a partition with a backlog', () => {
     expect(polls).toBe(4);
   });
 
-  it('waits as before if an earlier position or end of its prerequisite topics is reported late', async () => {
+  it('ignores positions and ends that are reported late', async () => {
     const { positions, wait } = given();
     for (const late of [{ position: 5 }, { position: 2 }, { end: 3 }]) positions.observe('contacts/0', late);
     expect([4, 5].map((offset) => positions.isApplied('contacts/0', offset))).toEqual([true, false]);
     expect(await wait(500, () => positions.observe('contacts/0', { position: 1_000 }))).toBe(1);
   });
 
-  it('does not wait for more than ten minutes, however steadily the others move', async () => {
+  it('waits for at most ten minutes', async () => {
     const { positions, wait, pass } = given();
     const polls = await wait(500, (poll) => {
       positions.observe('contacts/0', { position: poll });
@@ -123,7 +123,7 @@ it('a partition without a backlog never waits', async () => {
 });
 
 describe('while a build loads, a partition', () => {
-  it('waits, once it is loaded, for the records that its prerequisite topics have received since', async () => {
+  it('waits after the load for the records that its prerequisite topics have received since', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
     positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
     await wait(500, () => positions.observe('contacts/0', { position: 1_000, end: 1_500 }));
@@ -134,7 +134,7 @@ describe('while a build loads, a partition', () => {
     expect(polls).toBe(1);
   });
 
-  it('waits for the load of its prerequisite topics alone, however few records it has', async () => {
+  it('waits for the load of its prerequisite topics even without a backlog', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 5_000 } });
     const ends = { 'tickets/0': 40, 'contacts/0': 1_000 };
     positions.setLoadEnds(new Map(Object.entries(ends)));
@@ -143,7 +143,7 @@ describe('while a build loads, a partition', () => {
     expect(await wait(1)).toBe(0);
   });
 
-  it('waits for one that is stalled or not known yet: without it the load does not end', async () => {
+  it('waits even for stalled and unknown prerequisite partitions', async () => {
     const { positions, wait, pass } = given();
     positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000, 'contacts/1': 1 })));
     const applied = { 3: 'contacts/0', 4: 'contacts/1' } as Record<number, string>;

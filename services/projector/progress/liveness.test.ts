@@ -21,7 +21,7 @@ function overMinutes(each: (liveness: Liveness, minute: number) => void): (strin
 const alive = Array.from({ length: 20 }, () => null);
 
 describe('a projector is alive', () => {
-  test('while each partition catches up, refreshes documents in a fan-out or has nothing to do', () => {
+  test('while each partition moves, or has no records', () => {
     const observed = (minute: number) => [
       partition({ key: 'tags/0', position: minute, end: 1_000_000 + minute }),
       partition({ key: 'tags/1', progressCount: minute }),
@@ -30,14 +30,14 @@ describe('a projector is alive', () => {
     expect(overMinutes((liveness, minute) => liveness.observe(at(minute), observed(minute)))).toEqual(alive);
   });
 
-  test('while MongoDB or the brokers are unavailable, and for some minutes after', () => {
+  test('while MongoDB or the brokers are unavailable, and some minutes longer', () => {
     const results = overMinutes((liveness, minute) =>
       minute < 16 ? liveness.observeUnavailable(at(minute)) : liveness.observe(at(minute), [partition()]),
     );
     expect(results).toEqual(alive);
   });
 
-  test('while its partitions are not observed: they may have moved', () => {
+  test('while its partitions are not observed', () => {
     const liveness = createLiveness(0);
     liveness.observe(at(1), [partition()]);
     expect(liveness.failure(at(14))).toBeNull();
@@ -46,7 +46,7 @@ describe('a projector is alive', () => {
     expect(liveness.failure(at(15))).toBe('tags/0 has records, but has not moved for 780 s');
   });
 
-  test('again when its partition moves, or is assigned to another projector', () => {
+  test('again once its stuck partition moves or is reassigned', () => {
     const liveness = createLiveness(0);
     liveness.observe(0, [partition()]);
     liveness.observe(at(6), [partition()]);
@@ -59,7 +59,7 @@ describe('a projector is alive', () => {
 });
 
 describe('a projector is stuck', () => {
-  test('when one partition does not move, although its log grows and others move', () => {
+  test('when one partition with records does not move', () => {
     const observed = (minute: number) => [
       partition({ end: 20 + minute }),
       partition({ key: 'tags/1', position: minute }),
@@ -85,7 +85,7 @@ describe('a projector is stuck', () => {
     expect(observeUncommitted(34)).toBeNull();
   });
 
-  test('when the commit loop neither succeeds nor fails any more', () => {
+  test('when the commit loop hangs', () => {
     const results = overMinutes((liveness, minute) => minute === 0 && liveness.observe(0, []));
     expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(results[16]).toBe('progress has been neither recorded nor refused for 960 s');

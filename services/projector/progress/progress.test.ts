@@ -13,15 +13,15 @@ function readRuns(runs: Run[]) {
 const watermarks = (...runs: Run[]) => readRuns(runs).map(({ completeToMs }) => completeToMs);
 
 describe('the watermark of a partition', () => {
-  it('is the instant before its end was read, if it is caught up', () => {
+  it('is the instant of the run if the partition is caught up', () => {
     expect(watermarks({ position: 3, end: 3 }, { position: 3, end: 3 })).toEqual([10_000, 11_000]);
   });
 
-  it('is unknown until it has reached an end, whatever the times of its events', () => {
+  it('is unknown until the partition has reached an end', () => {
     expect(watermarks({ position: 99, end: 100 }, { position: 99, end: 200 })).toEqual([0, 0]);
   });
 
-  it('is the start of the last run whose end it has reached, even if it never catches up', () => {
+  it('is the instant of the last run whose end the partition has reached', () => {
     const runs = [
       { position: 5, end: 10 },
       { position: 9, end: 20 },
@@ -33,11 +33,11 @@ describe('the watermark of a partition', () => {
     expect(watermarks(...runs)).toEqual([0, 0, 10_000, 11_000, 12_000]);
   });
 
-  it('is unknown in a run that does not know the end, unless an earlier end is reached', () => {
+  it('is unknown in a run without an end, unless an earlier end is reached', () => {
     expect(watermarks({ position: 9 }, { position: 9, end: 12 }, { position: 12 })).toEqual([0, 0, 11_000]);
   });
 
-  it('is little older than the partition is late, whatever the backlog', () => {
+  it('is at most a little older than the oldest record that waits', () => {
     // given a partition that is late by 500 runs of the commit loop
     const runs = Array.from({ length: 3_000 }, (_, run) => ({ position: run * 10, end: (run + 500) * 10 }));
     // then, from the first end that it reaches, its watermark is at most a sixteenth older than that
@@ -49,7 +49,7 @@ describe('the watermark of a partition', () => {
     expect(Math.max(...ages.slice(600))).toBeLessThanOrEqual(500 * (1 + 1 / 16) + 1);
   });
 
-  it('is one of some hundred instants after a long backlog: no more are kept in memory', () => {
+  it('needs only some hundred marks in memory for a long backlog', () => {
     const behind = Array.from({ length: 5_000 }, (_, run) => ({ position: 0, end: run + 1 }));
     const catchingUp = Array.from({ length: 5_000 }, (_, run) => ({ position: run + 1 }));
     expect(new Set(watermarks(...behind, ...catchingUp)).size).toBeLessThan(150);

@@ -15,7 +15,7 @@ it.each([
   },
 );
 
-test('a channel with more pages than one slice is continued after the last page of the channels', async () => {
+test('a channel with many pages is continued after the other channels', async () => {
   const reads: string[] = [];
   const channels: Record<string, string[]> = { '': ['chan_1'], chan_1: ['chan_2'] };
   const messages = [{ _id: 'msg_1', revision: 1 }];

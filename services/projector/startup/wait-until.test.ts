@@ -1,7 +1,7 @@
 import { KafkaJSConnectionError } from 'kafkajs';
 import { waitUntil } from './wait-until.ts';
 
-it('a start whose error is no outage tries again, since projectors that start together may collide', async () => {
+it('a start ends at the third error that is no outage', async () => {
   const waits: string[] = [];
   let attempts = 0;
   const started = waitUntil(
@@ -16,7 +16,7 @@ it('a start whose error is no outage tries again, since projectors that start to
   expect(waits).toEqual(['refused; trying again: the index exists']);
 });
 
-it('a start whose certificate is refused waits for a minute, then says what to do', async () => {
+it('a start ends after a minute of refused certificates, and names the fix', async () => {
   const waits: string[] = [];
   let readings = 0;
   const refused = () =>
