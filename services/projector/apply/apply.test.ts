@@ -24,7 +24,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     applying -= 1;
     if (fails(group)) throw new MongoNetworkError(`lost ${group.join()}`);
     const documents = await Promise.all(ids.map((id) => memory.readCurrent(kind, [id])));
-    return { documents: documents.flatMap((one) => one.documents), unreadable: [], remaining: [] };
+    return { documents: documents.flatMap((read) => read.documents), unreadable: [], remaining: [] };
   };
   // Without rejected records and deletions, the applier never reads the control database.
   const control = undefined as unknown as Db;
@@ -96,7 +96,9 @@ describe('the applier', () => {
     const { run, groups, hold } = given({ isOneAtATime: true });
     const release = hold();
     const queued: boolean[] = [];
-    const runs = ['a', 'b', 'c'].map((name) => run(name, 1_000, { onQueued: (is) => queued.push(is) }));
+    const runs = ['a', 'b', 'c'].map((name) =>
+      run(name, 1_000, { onQueued: (isQueued) => queued.push(isQueued) }),
+    );
     await idle();
     expect(groups).toEqual([['a']]);
     release();

@@ -39,12 +39,15 @@ async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) 
 const names = ['1', '2', '3', 'bad', '5', '6', '7'];
 const badOffset = 4;
 /** A bad record among neighbours in its batch. */
-const among = (kind: Kind, prefix: string, fields: (id: string) => Event['data'] = () => ({ id: '' })) =>
-  names.map((name, index) => recordOf(created(kind, prefix + name, fields(prefix + name)), index + 1));
+const withBadRecord = (
+  kind: Kind,
+  prefix: string,
+  fields: (id: string) => Event['data'] = () => ({ id: '' }),
+) => names.map((name, index) => recordOf(created(kind, prefix + name, fields(prefix + name)), index + 1));
 const neighbours = (prefix: string) => names.filter((name) => name !== 'bad').map((name) => prefix + name);
 const tickets = () =>
-  among('ticket', 'ti_', (id) => ({ id, title: id, requesterId: id.replace('ti', 'con') }));
-const contacts = () => among('contact', 'con_', (id) => ({ id, name: id }));
+  withBadRecord('ticket', 'ti_', (id) => ({ id, title: id, requesterId: id.replace('ti', 'con') }));
+const contacts = () => withBadRecord('contact', 'con_', (id) => ({ id, name: id }));
 /** The contacts that the tickets name. */
 const givenContacts = (): Data => {
   const data = emptyData();
@@ -64,13 +67,13 @@ const givenEdited = (data = givenContacts()): Data => {
   return data;
 };
 
-const isBad = (given: unknown) => JSON.stringify(given).includes('_bad');
+const isBad = (args: unknown) => JSON.stringify(args).includes('_bad');
 const throwsFor =
-  (error: Error, when: (given: unknown) => boolean = isBad) =>
-  <T extends unknown[], R>(original: (...given: T) => Promise<R>) =>
-  async (...given: T): Promise<R> => {
-    if (when(given)) throw error;
-    return original(...given);
+  (error: Error, matches: (args: unknown) => boolean = isBad) =>
+  <T extends unknown[], R>(original: (...args: T) => Promise<R>) =>
+  async (...args: T): Promise<R> => {
+    if (matches(args)) throw error;
+    return original(...args);
   };
 
 const thrown = (step: string, name: string) => ({
@@ -97,16 +100,16 @@ describe('a record for which the code throws becomes a dead letter without its n
     });
   });
 
-  const bson = throwsFor(new BSON.BSONError('canary'));
+  const throwBsonError = throwsFor(new BSON.BSONError('canary'));
   test.each<[string, (store: Store) => Partial<Store>]>([
-    ['reading a stored document', ({ readCurrent }) => ({ readCurrent: bson(readCurrent) })],
-    ['writing a document', ({ write }) => ({ write: bson(write) })],
-    ['finding its dependents', ({ findDependents }) => ({ findDependents: bson(findDependents) })],
+    ['reading a stored document', ({ readCurrent }) => ({ readCurrent: throwBsonError(readCurrent) })],
+    ['writing a document', ({ write }) => ({ write: throwBsonError(write) })],
+    ['finding its dependents', ({ findDependents }) => ({ findDependents: throwBsonError(findDependents) })],
     [
       'refreshing its many dependents',
       ({ pageOfDependents }) => ({
         findDependents: async () => null,
-        pageOfDependents: bson(pageOfDependents),
+        pageOfDependents: throwBsonError(pageOfDependents),
       }),
     ],
   ])('in %s', async (_, plant) => {
@@ -126,7 +129,7 @@ describe('a record for which the code throws becomes a dead letter without its n
     );
     const { changes, rejected } = await apply('contact', deletions, {
       data,
-      plant: ({ write }) => ({ write: bson(write) }),
+      plant: ({ write }) => ({ write: throwBsonError(write) }),
     });
     expect({ changes, rejected }).toEqual({
       changes: neighbours('con_'),
@@ -149,22 +152,22 @@ test('a change is applied even if the code cannot join a dependent document', as
 });
 
 test('an error of a server fails the batch without a dead letter', async () => {
-  const lost = throwsFor(new MongoNetworkError('connection closed'));
-  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: lost(write) }) });
+  const loseConnection = throwsFor(new MongoNetworkError('connection closed'));
+  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: loseConnection(write) }) });
   await expect(applying).rejects.toThrow('connection closed');
 });
 
 test('a broken invariant of the engine fails the batch without a dead letter', async () => {
-  const violated = throwsFor(new AssertionError({ message: 'of the engine' }));
-  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: violated(write) }) });
+  const breakInvariant = throwsFor(new AssertionError({ message: 'of the engine' }));
+  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: breakInvariant(write) }) });
   await expect(applying).rejects.toThrow('of the engine');
 });
 
 test('an error of code that occurs only once makes no dead letter', async () => {
   let calls = 0;
-  const once = throwsFor(new TypeError('of a driver'), () => (calls += 1) === 1);
+  const throwOnce = throwsFor(new TypeError('of a driver'), () => (calls += 1) === 1);
   const [first] = contacts();
-  const plant = ({ write }: Store) => ({ write: once(write) });
+  const plant = ({ write }: Store) => ({ write: throwOnce(write) });
   expect(await apply('contact', first ? [first] : [], { plant })).toMatchObject({
     stored: ['con_1'],
     rejected: [],
@@ -174,9 +177,9 @@ test('an error of code that occurs only once makes no dead letter', async () => 
 test('an outage at the second attempt of a change fails the batch without a dead letter', async () => {
   const failures = [new TypeError('of a driver'), new MongoNetworkError('connection closed')];
   const plant = ({ write }: Store): Partial<Store> => ({
-    write: (...given) => {
+    write: (...args) => {
       const failure = failures.shift();
-      return failure ? Promise.reject(failure) : write(...given);
+      return failure ? Promise.reject(failure) : write(...args);
     },
   });
   const [first] = contacts();

@@ -13,13 +13,13 @@ const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
 /** A store whose reads take 100 ms, and whose writes take 200 ms. */
 function slowStore(): Store {
-  const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const memory = memoryStore(emptyData());
   return {
     ...memory,
-    readCurrent: (...args) => after(100).then(() => memory.readCurrent(...args)),
-    readRevisions: (...args) => after(100).then(() => memory.readRevisions(...args)),
-    write: (...args) => after(200).then(() => memory.write(...args)),
+    readCurrent: (...args) => wait(100).then(() => memory.readCurrent(...args)),
+    readRevisions: (...args) => wait(100).then(() => memory.readRevisions(...args)),
+    write: (...args) => wait(200).then(() => memory.write(...args)),
   };
 }
 

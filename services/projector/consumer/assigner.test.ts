@@ -11,15 +11,15 @@ const member = (memberId: string, changes: Partial<OwnMembership> = {}): GroupMe
   memberMetadata: encodeMembership({ ...own, ...changes }),
 });
 /** A member with the assigner of kafkajs, as in earlier releases. */
-const earlier = (memberId: string, of = topics): GroupMember => {
-  const given = { cluster: {} as Cluster, groupId: 'g', logger: {} as Logger };
-  const assigner = PartitionAssigners.roundRobin(given);
-  return { memberId, memberMetadata: assigner.protocol({ topics: of }).metadata };
+const earlierMember = (memberId: string, subscribed = topics): GroupMember => {
+  const config = { cluster: {} as Cluster, groupId: 'g', logger: {} as Logger };
+  const assigner = PartitionAssigners.roundRobin(config);
+  return { memberId, memberMetadata: assigner.protocol({ topics: subscribed }).metadata };
 };
 const assign = (...members: GroupMember[]) => Object.fromEntries(assignPartitions(own, members, partitions));
 
 test('projectors of this and of an earlier release share the partitions in turn', () => {
-  expect(assign(earlier('b'), member('a'))).toEqual({
+  expect(assign(earlierMember('b'), member('a'))).toEqual({
     a: { 's.tags': [0, 2], 's.topics': [1] },
     b: { 's.tags': [1], 's.topics': [0, 2] },
   });
@@ -29,7 +29,7 @@ test('a foreign member gets no partition', () => {
   const all = { 's.tags': [0, 1, 2], 's.topics': [0, 1, 2] };
   const staging = { ...own.followed, database: 'staging' };
   const unreadable = { memberId: 'x', memberMetadata: Buffer.alloc(1) };
-  const foreignMembers = [member('b', { followed: staging }), earlier('c', ['t.tags']), unreadable];
+  const foreignMembers = [member('b', { followed: staging }), earlierMember('c', ['t.tags']), unreadable];
   expect(assign(...foreignMembers, member('z'))).toEqual({ b: {}, c: {}, x: {}, z: all });
 });
 

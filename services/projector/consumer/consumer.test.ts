@@ -2,7 +2,7 @@ import { snapshot } from '../../../tests/support/snapshot.ts';
 import { startPartition } from '../../../tests/support/start-partition.ts';
 import { commitOffsets } from './consumer.ts';
 
-const at = (partition: number, position: number) => snapshot({ partition, position });
+const snapshotAt = (partition: number, position: number) => snapshot({ partition, position });
 
 describe('a commit', () => {
   it('contains the moved positions of the partitions that are still assigned', async () => {
@@ -12,10 +12,10 @@ describe('a commit', () => {
     partition.commitAgain();
     const assignment = { partition: (key: string) => (key === 't/0' ? partition : undefined) };
     // given a snapshot from before partition 1 was given to another member
-    await commitOffsets(consumer, assignment, [at(0, 3), at(1, 5)]);
+    await commitOffsets(consumer, assignment, [snapshotAt(0, 3), snapshotAt(1, 5)]);
     expect(requests).toEqual([[{ topic: 't', partition: 0, offset: '3' }]]);
     // then nothing is sent again, and the owner's commit of partition 1 is not taken back
-    await commitOffsets(consumer, assignment, [at(0, 3), at(1, 5)]);
+    await commitOffsets(consumer, assignment, [snapshotAt(0, 3), snapshotAt(1, 5)]);
     expect(requests).toHaveLength(1);
   });
 });

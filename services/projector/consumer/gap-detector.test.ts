@@ -26,8 +26,8 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
   const detect = createGapDetector({
     epochEnds: async (epochs) => {
       asked.push(...epochs);
-      const found = await epochEnds();
-      return new Map(found ? [['t/0', found]] : []);
+      const epochEnd = await epochEnds();
+      return new Map(epochEnd ? [['t/0', epochEnd]] : []);
     },
   });
   return {
@@ -52,17 +52,17 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
   };
 }
 
-const once = 1;
-const almost = gapConfirmationsMin - 1;
+/** One observation fewer than a gap needs. */
+const tooFew = gapConfirmationsMin - 1;
 
 describe('the gap detector', () => {
   it.each([
     ['begins after the next offset', { low: 6 }, /^t\/0: the records from offset 5 to 5 are gone/],
     ['ends before the next offset', { end: 4 }, /has read the log up to offset 4, .* from 4 on/],
-  ])('reports that the log %s once it has seen that five times', async (_, log, message) => {
+  ])('reports that the log %s after five observations', async (_, log, message) => {
     const { detect } = given();
-    expect(await detect(log, almost)).toBeNull();
-    expect(await detect(log, once)).toMatch(message);
+    expect(await detect(log, tooFew)).toBeNull();
+    expect(await detect(log, 1)).toMatch(message);
   });
 
   it('reports no gap at the beginning and at the end of the log', async () => {
@@ -94,23 +94,23 @@ describe('the gap detector', () => {
 
   it('forgets a gap that ends, or that an older fetch showed', async () => {
     const { fetchState, detect } = given();
-    expect(await detect({ end: 4 }, almost)).toBeNull();
+    expect(await detect({ end: 4 }, tooFew)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
-    expect(await detect({ end: 4 }, almost)).toBeNull();
+    expect(await detect({ end: 4 }, tooFew)).toBeNull();
     fetchState.nextOffset = 6;
     expect(await detect({ end: 4 })).toBeNull();
   });
 
   it.each([
-    ['holds all that was read', { leaderEpoch: 2, endOffset: 5 }, null],
-    ['lost records, even if it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
-    ['does not know the epoch that was read', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
-  ])('compares the log of each new leader: one that %s', async (_, epochEnd, message) => {
+    ['has all applied records', { leaderEpoch: 2, endOffset: 5 }, null],
+    ['has lost records, even if it has grown again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
+    ['lacks the applied epoch', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
+  ])('compares the log of each new leader, which %s', async (_, epochEnd, message) => {
     const { fetchState, asked, detect } = given(async () => epochEnd);
     const log = { leaderEpoch: 3 };
-    const last = await detect(log, gapConfirmationsMin);
-    if (message === null) expect(last).toBeNull();
-    else expect(last).toMatch(message);
+    const lastGap = await detect(log, gapConfirmationsMin);
+    if (message === null) expect(lastGap).toBeNull();
+    else expect(lastGap).toMatch(message);
     // Nothing of the new leader is applied before its log is known to hold everything.
     expect(fetchState.comparedEpoch).toBe(message === null ? 3 : 2);
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
@@ -155,9 +155,9 @@ describe('the gap detector', () => {
 describe('a gap', () => {
   const read = { topic: 't', partition: 0, offset: 5, leaderEpoch: 2, topicId: 'id' };
   const log = { low: 0, end: 9, topicId: 'id', epochEnd: undefined };
-  const at = { topic: 't', partition: 0, topicId: 'id' };
+  const place = { topic: 't', partition: 0, topicId: 'id' };
   it.each([
-    ['is none if the log holds all', {}, null],
+    ['is absent if the log has all records', {}, null],
     ['of deleted records ends before the log begins', { low: 7 }, { kind: 'deleted', from: 5, to: 6 }],
     ['of a shorter log begins at its end', { end: 3 }, { kind: 'diverged', from: 3, to: 4 }],
     [
@@ -170,9 +170,9 @@ describe('a gap', () => {
       { low: 4, epochEnd: { leaderEpoch: 1, endOffset: 2 } },
       { kind: 'diverged', from: 4, to: 4 },
     ],
-    ['is everything if the topic is another', { topicId: 'new' }, { kind: 'replaced', from: 0, to: 4 }],
+    ['has all records if the topic is another one', { topicId: 'new' }, { kind: 'replaced', from: 0, to: 4 }],
   ])('%s', (_, changes, expected) => {
     const gap = findGap(read, { ...log, ...changes });
-    expect(gap).toEqual(expected && { ...at, ...('topicId' in changes ? changes : {}), ...expected });
+    expect(gap).toEqual(expected && { ...place, ...('topicId' in changes ? changes : {}), ...expected });
   });
 });

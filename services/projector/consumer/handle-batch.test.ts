@@ -18,7 +18,7 @@ describe('a fetched batch', () => {
       expected: { applied: [5, 7], resolved: ['8'], position: 9 },
     },
     {
-      name: 'advances the position even if it holds control records alone',
+      name: 'advances the position even if it has only control records',
       startOffset: 5,
       batch: { from: 5, offsets: [], to: 6 },
       expected: { resolved: ['6'], position: 7 },

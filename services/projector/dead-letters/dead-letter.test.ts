@@ -53,20 +53,20 @@ test.each<[string, KafkaRecord]>([
   ['no key and no value', { ...record(null), key: null }],
   ['bytes that are no text', { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) }],
 ])('a record with %s is restored from its dead letter byte by byte', (_, given) => {
-  const again = recordOf(deadLetter(given));
-  expect(again).toEqual(given);
-  expect(parse('tag', again)).toEqual(parse('tag', given));
+  const restored = recordOf(deadLetter(given));
+  expect(restored).toEqual(given);
+  expect(parse('tag', restored)).toEqual(parse('tag', given));
 });
 
 const megabyte = 1024 * 1024;
 /** The headers of a record with a single one. */
-const namedBy = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
+const headersWithName = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
 const text = (bytes: Binary | null) => toBuffer(bytes)?.toString();
 
-test('the dead letter of an undecodable batch yields the batch again, not a record', () => {
+test('the dead letter of an undecodable batch yields the batch restored, not a record', () => {
   const undecodable = 'the records of offsets 7 to 9 cannot be decoded: it is broken';
-  const again = recordOf(deadLetter({ ...structured(), undecodable }));
-  expect(parse('tag', again)).toMatchObject({ rejected: { reason: 'undecodable' } });
+  const restored = recordOf(deadLetter({ ...structured(), undecodable }));
+  expect(parse('tag', restored)).toMatchObject({ rejected: { reason: 'undecodable' } });
 });
 
 test('the size of a dead letter counts its bytes, each header, and its document', () => {
@@ -77,7 +77,7 @@ test('the size of a dead letter counts its bytes, each header, and its document'
 
 test.each([
   ['of many small headers', rawHeaders({ x: Array.from({ length: 20_000 }, () => '') })],
-  ['of a header whose name is no text', namedBy(Buffer.alloc(6 * megabyte, 0xff))],
+  ['of a header whose name is no text', headersWithName(Buffer.alloc(6 * megabyte, 0xff))],
 ])('the size of a dead letter %s is no less than that of its document', (_, headers) => {
   const fields = deadLetter({ ...record(null), headers });
   expect(BSON.calculateObjectSize(fields)).toBeLessThanOrEqual(fields.size);

@@ -21,21 +21,29 @@ test('a large batch erases the dead letters of all its deleted entities', async 
 });
 
 test('a dead letter without a version is erased up to the latest tombstone of the entity', async () => {
-  const at = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
-  const stored = { ...envelope, position: at(10), tombstonePosition: at(20) };
-  const changes = [{ op: 'delete', id: 'con_1', orgId: 'org_1', version: 2, position: at(10) } as Change];
+  const positionAt = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
+  const stored = { ...envelope, position: positionAt(10), tombstonePosition: positionAt(20) };
+  const changes = [
+    { op: 'delete', id: 'con_1', orgId: 'org_1', version: 2, position: positionAt(10) } as Change,
+  ];
   const readEnvelopes = async () => [stored];
   const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
   const isErased = (ms: number) =>
-    erasure?.covers({ _id: '', topic: 'support.contacts', subjects: ['con_1'], versioned: null, ...at(ms) });
+    erasure?.covers({
+      _id: '',
+      topic: 'support.contacts',
+      subjects: ['con_1'],
+      versioned: null,
+      ...positionAt(ms),
+    });
   expect([10, 20, 21].map(isErased)).toEqual([true, true, false]);
 });
 
 test('a dead letter of a version that only a tombstone has deleted is erased up to the tombstone', async () => {
-  const at = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
-  const stored = { ...envelope, position: at(10), tombstonePosition: at(20) };
+  const positionAt = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
+  const stored = { ...envelope, position: positionAt(10), tombstonePosition: positionAt(20) };
   const readEnvelopes = async () => [stored];
-  const tombstone = { op: 'tombstone', id: 'con_1', position: at(20) } as Change;
+  const tombstone = { op: 'tombstone', id: 'con_1', position: positionAt(20) } as Change;
   const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes: [tombstone], rejected: [] });
   const isErased = (ms: number, version: number) =>
     erasure?.covers({
@@ -43,7 +51,7 @@ test('a dead letter of a version that only a tombstone has deleted is erased up 
       topic: 'support.contacts',
       subjects: ['con_1'],
       versioned: { id: 'con_1', version },
-      ...at(ms),
+      ...positionAt(ms),
     });
   expect([19, 21].map((ms) => isErased(ms, 2))).toEqual([true, false]);
   expect(isErased(21, 1)).toBe(true);

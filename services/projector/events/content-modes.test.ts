@@ -23,7 +23,7 @@ function outcomes(kind: Kind, data: object, given: Given = {}): Outcome[] {
   for (const record of records)
     recordFields(topicOf(kind, 'support.'), 'support.', record, (step) => failed.push(step));
   expect(failed).toEqual([]);
-  return parsed.map((one) => ('change' in one ? 'applied' : 'rejected'));
+  return parsed.map((result) => ('change' in result ? 'applied' : 'rejected'));
 }
 
 const inEach = (outcome: Outcome): Outcome[] => Object.keys(contentModes).map(() => outcome);
@@ -42,9 +42,9 @@ describe('in every content mode, an event', () => {
   test.each(bounded.filter(({ max }) => max > 0))(
     'of a $kind with the longest $path is applied, and with a longer one rejected',
     ({ kind, value, replace, max }) => {
-      const at = (length: number) => replace(String(value).padEnd(length, 'x')) as object;
-      expect(outcomes(kind, at(max))).toEqual(inEach('applied'));
-      expect(outcomes(kind, at(max + 1))).toEqual(inEach('rejected'));
+      const dataOfLength = (length: number) => replace(String(value).padEnd(length, 'x')) as object;
+      expect(outcomes(kind, dataOfLength(max))).toEqual(inEach('applied'));
+      expect(outcomes(kind, dataOfLength(max + 1))).toEqual(inEach('rejected'));
     },
   );
 
@@ -63,14 +63,14 @@ describe('in every content mode, an event', () => {
     'of a $kind with the longest $path is applied, and with a longer one rejected',
     ({ kind, value, replace }) => {
       const [element] = value as unknown[];
-      const at = (length: number) => replace(Array(length).fill(element)) as object;
-      expect(outcomes(kind, at(itemsMax))).toEqual(inEach('applied'));
-      expect(outcomes(kind, at(itemsMax + 1))).toEqual(inEach('rejected'));
+      const dataOfLength = (length: number) => replace(Array(length).fill(element)) as object;
+      expect(outcomes(kind, dataOfLength(itemsMax))).toEqual(inEach('applied'));
+      expect(outcomes(kind, dataOfLength(itemsMax + 1))).toEqual(inEach('rejected'));
     },
   );
 
   test.each(boundedFields.filter(({ value }) => typeof value === 'number'))(
-    'of a $kind with any number in $path is applied if the schema accepts it, and else rejected',
+    'of a $kind with any number in $path is applied only if the schema accepts it',
     ({ kind, replace, issueWith }) => {
       const largest = Number.MAX_SAFE_INTEGER;
       for (const number of [largest, largest + 1, -largest, 0, -1, 1, 3, 4, 5, 6, 0.5, Number.MAX_VALUE]) {
@@ -92,7 +92,7 @@ describe('in every content mode, an event', () => {
   });
 });
 
-test('an event without a time takes the timestamp of its record', () => {
+test('a record with any timestamp is parsed', () => {
   for (const timestampMs of [-1, -(2 ** 63), 2 ** 63, 8.64e15 + 1])
     for (const inMode of Object.values(contentModes)) {
       const record = inMode({ kind: 'tag', data: examples.tag, given: { time: undefined } });

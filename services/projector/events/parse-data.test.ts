@@ -90,8 +90,8 @@ test('a rejection names the first path and its rule, without list indexes and va
   });
   const details = [0, 1, 17].map((index) => {
     const tagIds = Array.from({ length: index + 1 }, (_, at) => (at === index ? 3 : 'tag_1'));
-    const one = parse('ticket', withData('ticket', { ...examples.ticket, tagIds }));
-    return 'rejected' in one ? one.rejected.detail : '';
+    const parsedTicket = parse('ticket', withData('ticket', { ...examples.ticket, tagIds }));
+    return 'rejected' in parsedTicket ? parsedTicket.rejected.detail : '';
   });
   expect(new Set(details)).toEqual(new Set([matching(/^data\.tagIds\[\]: /)]));
 });
@@ -116,21 +116,29 @@ test('parse throws for no bytes, headers, attributes or data', () => {
   });
   const kind = fc.constantFrom(...kinds);
   fc.assert(
-    fc.property(kind, anyBytes, anyBytes, anyHeaders, anyEvent, fc.object(), (of, key, value, ...any) => {
-      const [headers, event, data] = any;
-      const { id } = examples[of];
-      const typed = { ...attributes, type: `support.${of}.updated.v1`, subject: id };
-      for (const given of [
-        { ...record(value), key, headers: rawHeaders(headers) },
-        record(bytes(event), {}, id),
-        record(bytes({ ...typed, ...event }), {}, id),
-        record(bytes({ ...typed, data_base64: event.data_base64 }), {}, id),
-        record(bytes({ ...typed, data: { ...examples[of], ...data } }), {}, id),
-      ]) {
-        const parsed = parse(of, given);
-        expect('change' in parsed !== 'rejected' in parsed).toBe(true);
-      }
-    }),
+    fc.property(
+      kind,
+      anyBytes,
+      anyBytes,
+      anyHeaders,
+      anyEvent,
+      fc.object(),
+      (anyKind, key, value, ...any) => {
+        const [headers, event, data] = any;
+        const { id } = examples[anyKind];
+        const typed = { ...attributes, type: `support.${anyKind}.updated.v1`, subject: id };
+        for (const given of [
+          { ...record(value), key, headers: rawHeaders(headers) },
+          record(bytes(event), {}, id),
+          record(bytes({ ...typed, ...event }), {}, id),
+          record(bytes({ ...typed, data_base64: event.data_base64 }), {}, id),
+          record(bytes({ ...typed, data: { ...examples[anyKind], ...data } }), {}, id),
+        ]) {
+          const parsed = parse(anyKind, given);
+          expect('change' in parsed !== 'rejected' in parsed).toBe(true);
+        }
+      },
+    ),
     { numRuns: 700 },
   );
 });

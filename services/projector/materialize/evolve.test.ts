@@ -58,13 +58,13 @@ const byPlace = (a: Position, b: Position) =>
     ? a.offset - b.offset
     : a.timestampMs - b.timestampMs || a.partition - b.partition;
 
-/** The outcome that the event contract states for these records, whatever their order. */
+/** The outcome that the event contract states for these records in any order. */
 function outcome(records: Change[], deletionIsFinal: boolean) {
   const events = records.filter(isEvent);
   const version = Math.max(0, ...events.map((event) => event.version));
   const newest = events.filter((event) => event.version === version);
-  const lastOf = (some: Change[]) =>
-    some
+  const lastOf = (changes: Change[]) =>
+    changes
       .map(({ position }) => position)
       .sort(byPlace)
       .at(-1);
@@ -76,27 +76,29 @@ function outcome(records: Change[], deletionIsFinal: boolean) {
     (tombstonePosition !== undefined && (!position || byPlace(tombstonePosition, position) > 0)) ||
     (deletionIsFinal && records.some(({ op }) => op !== 'upsert'));
   // A tombstone document has the retention of the last state that was the newest when it was read.
-  const seen = events.filter((event, at) => events.slice(0, at).every((one) => one.version < event.version));
-  const last = seen.findLast(({ op }) => op === 'upsert');
-  const days = (last && retention[last.version]) || undefined;
+  const newestWhenRead = events.filter((event, index) =>
+    events.slice(0, index).every(({ version: earlier }) => earlier < event.version),
+  );
+  const lastUpsert = newestWhenRead.findLast(({ op }) => op === 'upsert');
+  const days = (lastUpsert && retention[lastUpsert.version]) || undefined;
   return { version, position, tombstonePosition, deletedByEvent, isDeleted, days };
 }
 
 /** The entity after these records, read in this order. */
 function expected(order: Change[], deletionIsFinal: boolean): object {
-  const outcomes = order.map((_, at) => outcome(order.slice(0, at + 1), deletionIsFinal));
+  const outcomes = order.map((_, index) => outcome(order.slice(0, index + 1), deletionIsFinal));
   const { isDeleted, days, position, ...known } = outcome(order, deletionIsFinal);
   const entity = { orgId: order.some(isEvent) ? orgId : null, ...known, position: position ?? null };
   const state = { id: 'x', name: `v${known.version}`, dataRetentionDays: retention[known.version] };
   if (!isDeleted) return { ...entity, state };
-  const deletedAt = day(outcomes.findLastIndex((one) => !one.isDeleted) + 1);
+  const deletedAt = day(outcomes.findLastIndex((step) => !step.isDeleted) + 1);
   if (deletionIsFinal || days) return { ...entity, deletedAt, dataRetentionDays: days };
-  const lastChange = outcomes.findLastIndex((one, at) => !isDeepStrictEqual(one, outcomes[at - 1]));
+  const lastChange = outcomes.findLastIndex((step, index) => !isDeepStrictEqual(step, outcomes[index - 1]));
   return { ...entity, deletedAt, expiresAt: day(lastChange + tombstoneDays) };
 }
 
 test.each([true, false])(
-  'records have the outcome of the contract in every order, if final is %s',
+  'records have the outcome of the contract in every order (final deletions: %s)',
   (deletionIsFinal) => {
     for (let seed = 1; seed <= 500; seed += 1) {
       const random = createRandom(seed);
@@ -116,14 +118,19 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  'a purged state comes back with its version or a later one, if final is %s',
+  'a purged state comes back with its version or a later one (final deletions: %s)',
   (deletionIsFinal) => {
     const rules = { deletionIsFinal, now: day(1), tombstoneDays };
-    const at = (partition: number, offset: number) => ({ partition, offset, timestampMs: offset });
+    const positionAt = (partition: number, offset: number) => ({ partition, offset, timestampMs: offset });
     for (let seed = 1; seed <= 500; seed += 1) {
       const random = createRandom(seed);
-      const known = { orgId, version: 2, position: at(0, 5), tombstonePosition: at(0, random.int(5)) };
-      const change = randomChange(random, at(random.int(2), random.int(10)));
+      const known = {
+        orgId,
+        version: 2,
+        position: positionAt(0, 5),
+        tombstonePosition: positionAt(0, random.int(5)),
+      };
+      const change = randomChange(random, positionAt(random.int(2), random.int(10)));
       const other = evolve({ ...known, state: { id: 'x' } }, change, rules).entity as Entity;
       const { op } = change;
       const purged = { ...known, expiresAt: day(40) };
@@ -144,29 +151,29 @@ test.each([true, false])(
 describe('a record that repeats an earlier one', () => {
   const rules = { deletionIsFinal: false, now: day(1), tombstoneDays };
   const common = { id: 'x', time: day(0) };
-  type Said = { op: 'upsert' | 'delete'; version: number } | { op: 'tombstone' };
-  const created = (version: number): Said => ({ op: 'upsert', version });
-  const deleted = (version: number): Said => ({ op: 'delete', version });
-  const tombstone: Said = { op: 'tombstone' };
-  const changeOf = (said: Said, offset: number): Change => {
+  type Step = { op: 'upsert' | 'delete'; version: number } | { op: 'tombstone' };
+  const created = (version: number): Step => ({ op: 'upsert', version });
+  const deleted = (version: number): Step => ({ op: 'delete', version });
+  const tombstone: Step = { op: 'tombstone' };
+  const changeOf = (step: Step, offset: number): Change => {
     const position = { partition: 0, offset, timestampMs: offset };
-    if (said.op === 'tombstone') return { ...common, op: 'tombstone', position };
-    const { op, version } = said;
-    const of = { ...common, orgId, version, position };
-    return op === 'upsert' ? { ...of, op, state: { id: 'x', name: `v${version}` } } : { ...of, op };
+    if (step.op === 'tombstone') return { ...common, op: 'tombstone', position };
+    const { op, version } = step;
+    const fields = { ...common, orgId, version, position };
+    return op === 'upsert' ? { ...fields, op, state: { id: 'x', name: `v${version}` } } : { ...fields, op };
   };
-  /** Whether each record is one, in the order of the log. */
-  const repetitions = (log: Said[]) => {
+  /** Whether each record is a repetition, in the order of the log. */
+  const repetitions = (log: Step[]) => {
     let entity: Entity | null = null;
-    return log.map((said, offset) => {
-      const change = changeOf(said, offset);
+    return log.map((step, offset) => {
+      const change = changeOf(step, offset);
       const before: Entity | null = entity;
       ({ entity } = evolve(before, change, rules));
       return isRepetition(before, change);
     });
   };
 
-  test.each<{ name: string; log: Said[]; are: boolean[] }>([
+  test.each<{ name: string; log: Step[]; are: boolean[] }>([
     {
       name: 'states of a run',
       log: [created(1), created(2), created(1), created(2)],

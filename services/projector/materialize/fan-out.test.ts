@@ -12,15 +12,15 @@ function given(...kinds: Kind[]) {
   const memory = memoryStore(emptyData());
   const writing = new Map<Kind, PromiseWithResolvers<void>>();
   const write: Store['write'] = async (kind, writes) => {
-    const held = Promise.withResolvers<void>();
-    writing.set(kind, held);
-    await held.promise;
+    const gate = Promise.withResolvers<void>();
+    writing.set(kind, gate);
+    await gate.promise;
     return memory.write(kind, writes);
   };
   const chunks = kinds.map((kind) => ({ kind, changes: [changeOf(created(kind, `${idPrefixes[kind]}1`))] }));
   const applied = applyTogether(engineDeps({ ...memory, write }), chunks);
   const begun = async () => {
-    for (let turn = 0; turn < 20; turn += 1) await idle();
+    for (let iteration = 0; iteration < 20; iteration += 1) await idle();
     return [...writing.keys()].sort();
   };
   return { applied, begun, writing };

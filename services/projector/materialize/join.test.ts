@@ -3,7 +3,7 @@ import { edgesOf } from './edges.ts';
 import { recheckReferences, type References } from './join.ts';
 import type { Store } from './store.ts';
 
-const edge = edgesOf('ticket').find((one) => one.type === 'children') as ChildrenEdge;
+const edge = edgesOf('ticket').find(({ type }) => type === 'children') as ChildrenEdge;
 const ticketOf = (id: string) => ({ id, orgId: 'org_1', ids: {} });
 const referencesTo = (children: Map<string, object[]>) =>
   ({ byKind: new Map(), byParent: new Map([[edge, children]]) }) as unknown as References;
@@ -17,7 +17,7 @@ it('a document whose children do not fit into the recheck is joined again', asyn
   expect(await recheckReferences(store, 'ticket', joinings, referencesTo(new Map()))).toEqual(['ti_2']);
 });
 
-/** The ids may contain whatever separates them in a text. */
+/** The ids contain characters that a text of ids could use as separators. */
 it.each<{ name: string; before: object[]; now: object[]; isJoinedAgain: boolean }>([
   {
     name: 'one child for two',

@@ -12,15 +12,15 @@ const bulkError = (error: unknown, writeConcernError: object | null = null) =>
   ]) as Error;
 
 /** The error of one write of a bulk. */
-const failed = (code: number, errmsg: string) => ({
+const writeError = (code: number, errmsg: string) => ({
   message: errmsg,
   code,
   writeErrors: [{ index: 0, code, errmsg }],
 });
 
-const taken = (index: string) =>
+const duplicateKey = (index: string) =>
   `E11000 duplicate key error collection: hu_g1.tags index: ${index} dup key: { : "Ada" }`;
-const collated = (index: string) =>
+const duplicateKeyWithCollation = (index: string) =>
   `E11000 duplicate key error collection: hu_g1.tags index: ${index} collation: { locale: "en", strength: 2 } dup key: { : "0x2d" }`;
 
 /**
@@ -62,7 +62,7 @@ describe('a bulk write', () => {
   });
 
   it('without a majority fails even if it has a conflict', async () => {
-    const conflict = failed(11_000, taken('_id_'));
+    const conflict = writeError(11_000, duplicateKey('_id_'));
     const { written } = write(['big'], bulkError(conflict, { code: 64 }));
     const error: unknown = await written.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
@@ -75,17 +75,17 @@ describe('a bulk write', () => {
 
 describe('a write that does not apply', () => {
   const outcome = async (code: number, errmsg = '') => {
-    const { conflicted, refused } = await write(['big'], bulkError(failed(code, errmsg))).written;
+    const { conflicted, refused } = await write(['big'], bulkError(writeError(code, errmsg))).written;
     if (refused.has('big')) return ['refused', refused.get('big')];
     return ['conflicted', conflicted.get('big')];
   };
   const place = 'hu_g1.tags: ';
 
   it.each([
-    ['MongoDB', taken('_id_')],
-    ['MongoDB, in a collection with a collation', collated('_id_')],
+    ['MongoDB', duplicateKey('_id_')],
+    ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('_id_')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index '_id_'"],
-  ])('to a taken id is a conflict, in the words of %s', async (_, errmsg) => {
+  ])('because its id is taken is a conflict (error text of %s)', async (_, errmsg) => {
     expect(await outcome(11_000, errmsg)).toEqual([
       'conflicted',
       `${place}its key is taken in the index _id_ (code 11000)`,
@@ -93,10 +93,10 @@ describe('a write that does not apply', () => {
   });
 
   it.each([
-    ['MongoDB', taken('state.email.email_1')],
-    ['MongoDB, in a collection with a collation', collated('state.email.email_1')],
+    ['MongoDB', duplicateKey('state.email.email_1')],
+    ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('state.email.email_1')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index 'state.email.email_1'"],
-  ])('to another unique index is a refusal without values, in the words of %s', async (_, errmsg) => {
+  ])('because of another unique index is a refusal without values (error text of %s)', async (_, errmsg) => {
     expect(await outcome(11_000, errmsg)).toEqual([
       'refused',
       `${place}another document has the same key in the unique index state.email.email_1 (code 11000)`,

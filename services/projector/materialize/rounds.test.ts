@@ -27,7 +27,7 @@ function given(outcome: (write: number) => Written | null, overrides: Partial<Up
   let writes = 0;
   const store: Store = {
     ...memory,
-    write: async (kind, some) => outcome((writes += 1)) ?? memory.write(kind, some),
+    write: async (kind, batch) => outcome((writes += 1)) ?? memory.write(kind, batch),
   };
   const deps = engineDeps(store, {
     wait: async (ms) => void pauses.push(ms),
@@ -39,19 +39,22 @@ function given(outcome: (write: number) => Written | null, overrides: Partial<Up
   return { deps, stored, pauses, stalls, notRefreshed, writes: () => writes };
 }
 
-const lost = (detail: string | null): Written => ({ ...settled, conflicted: new Map([['tag_1', detail]]) });
+const conflictWith = (detail: string | null): Written => ({
+  ...settled,
+  conflicted: new Map([['tag_1', detail]]),
+});
 const refusal: Written = { ...settled, refused: new Map([['tag_1', 'refused']]) };
 
 describe('rounds without progress', () => {
   it('have no pause at first', async () => {
-    const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? lost(null) : null));
+    const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? conflictWith(null) : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(stored('tag', 'tag_1')).toBeDefined();
     expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
   it('have growing pauses of up to five seconds, and a report every ten rounds', async () => {
-    const { deps, pauses, stalls } = given((write) => (write <= 40 ? lost(null) : null));
+    const { deps, pauses, stalls } = given((write) => (write <= 40 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(pauses).toHaveLength(38);
     for (const [index, ms] of pauses.entries()) {
@@ -65,7 +68,7 @@ describe('rounds without progress', () => {
 
   it('end when the worker loses its partition', async () => {
     const ending = new AbortController();
-    const { deps } = given(() => lost(null), {
+    const { deps } = given(() => conflictWith(null), {
       signal: ending.signal,
       onStalled: () => ending.abort(new Error('revoked')),
     });
@@ -74,7 +77,7 @@ describe('rounds without progress', () => {
   });
 
   it('end a group of chunks, so each chunk is applied separately', async () => {
-    const { deps } = given(() => lost(null));
+    const { deps } = given(() => conflictWith(null));
     const marked: string[] = [];
     const chunk = (id: string) => {
       const attempt = {
@@ -95,7 +98,7 @@ describe('a write that conflicts', () => {
   const taken = 'its key is taken';
 
   it('again and again with the same stored document makes its record a dead letter', async () => {
-    const { deps, writes, stored } = given(() => lost(taken));
+    const { deps, writes, stored } = given(() => conflictWith(taken));
     const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(rejections.map(({ rejection }) => rejection)).toEqual([
       { reason: 'refused_by_store', detail: taken },
@@ -109,9 +112,9 @@ describe('a write that conflicts', () => {
     const { deps, stored } = given(() => null);
     const store: Store = {
       ...deps.store,
-      write: async (kind, some) => {
+      write: async (kind, batch) => {
         revision += 1;
-        if (revision > 20) return deps.store.write(kind, some);
+        if (revision > 20) return deps.store.write(kind, batch);
         const document = {
           _id: 'tag_1',
           orgId: 'org_1',
@@ -122,7 +125,7 @@ describe('a write that conflicts', () => {
         };
         const guard = revision === 1 ? null : revision - 1;
         await deps.store.write(kind, [{ op: 'put', document, guard }]);
-        return lost(taken);
+        return conflictWith(taken);
       },
     };
     expect(await applyChanges({ ...deps, store }, 'tag', [changeOf({ ...tag, version: 2 })])).toEqual([]);
@@ -130,7 +133,7 @@ describe('a write that conflicts', () => {
   });
 
   it('because of a rollback makes no dead letter', async () => {
-    const { deps, stored } = given((write) => (write <= 30 ? lost(null) : null));
+    const { deps, stored } = given((write) => (write <= 30 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(stored('tag', 'tag_1')).toBeDefined();
   });

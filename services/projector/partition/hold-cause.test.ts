@@ -41,7 +41,7 @@ describe('the cause for which the records of a partition wait', () => {
     first.fail();
     const second = await attempt(1);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
-    // It is the failure, too, while the next attempt waits for another partition: liveness checks that one.
+    // The cause stays the failure while the next attempt waits for another partition.
     second.onQueued?.(true);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', isQueued: true });
     second.onQueued?.(false);
@@ -64,10 +64,10 @@ describe('the cause for which the records of a partition wait', () => {
   });
 
   it.each([
-    ['its start', () => createPartition({ apply: () => new Promise(() => undefined) }), undefined],
+    ['the start offset', () => createPartition({ apply: () => new Promise(() => undefined) }), undefined],
     ['an open transaction', () => startedAt(5), { end: 12, stable: 5 }],
-    ['its broker', () => unreadableAt(5), undefined],
-  ])('is none once it is stopped, even if it waited for %s', async (_, create, log) => {
+    ['the broker', () => unreadableAt(5), undefined],
+  ])('is absent once the partition is stopped, after a wait for %s', async (_, create, log) => {
     const partition = create();
     expect(partition.snapshot(log).cause).not.toBe('undelivered');
     await partition.stop(0);
@@ -76,8 +76,8 @@ describe('the cause for which the records of a partition wait', () => {
 
   it.each([
     ['at the last stable offset is an open transaction', { end: 12, stable: 5 }, 'open_transaction'],
-    ['before the last stable offset is its own', { end: 12, stable: 9 }, 'fan_out'],
-    ['without an open transaction is its own', { end: 9, stable: 9 }, 'fan_out'],
+    ['before the last stable offset follows the state', { end: 12, stable: 9 }, 'fan_out'],
+    ['without an open transaction follows the state', { end: 9, stable: 9 }, 'fan_out'],
   ])('%s', async (_, log, cause) => {
     const { partition, attempt } = given();
     (await attempt(0)).onFanOut?.(1);
@@ -88,9 +88,9 @@ describe('the cause for which the records of a partition wait', () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
     partition.fetchState.recordError('UNKNOWN');
-    const again = await attempt(1);
+    const secondAttempt = await attempt(1);
     expect(causeOf(partition)).toBe('failing');
-    again.end();
+    secondAttempt.end();
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
     partition.fetchState.recordSuccess();
@@ -114,14 +114,14 @@ describe('the cause for which the records of a partition wait', () => {
   });
 
   it('counts a fetch as progress only while no chunk is applied', async () => {
-    const progress = (of: Partition) => of.snapshot().progressCount;
+    const progress = (observed: Partition) => observed.snapshot().progressCount;
     const waiting = startedAt(5);
     waiting.onFetched();
     expect(progress(waiting)).toBe(1);
     const { partition: applying, attempt } = given();
     await attempt(0);
-    const before = progress(applying);
+    const countBefore = progress(applying);
     applying.onFetched();
-    expect(progress(applying)).toBe(before);
+    expect(progress(applying)).toBe(countBefore);
   });
 });

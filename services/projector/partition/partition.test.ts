@@ -33,7 +33,13 @@ it('a partition without memory for its next batch tries again', async () => {
   const { queue } = countingQueue();
   let failures = 2;
   const partition = startPartition(5, {
-    queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
+    queue: {
+      ...queue,
+      take: (position) => {
+        failures -= 1;
+        return failures < 0 ? queue.take(position) : Promise.reject(new Error());
+      },
+    },
     apply: async () => nothingApplied,
   });
   partition.receive(received([batch(5, 5)], 6));
@@ -55,7 +61,7 @@ it('the pauses after failed attempts grow to ten seconds', async () => {
   for (const ms of [4_000, 8_000, 10_000, 10_000]) await jest.advanceTimersByTimeAsync(ms);
   while (partition.position !== 6) await idle();
   jest.useRealTimers();
-  const pauses = attemptedAt.slice(1).map((at, index) => at - (attemptedAt[index] ?? 0));
+  const pauses = attemptedAt.slice(1).map((ms, index) => ms - (attemptedAt[index] ?? 0));
   expect(pauses).toEqual([4_000, 8_000, 10_000, 10_000]);
 });
 
@@ -63,7 +69,7 @@ describe('the position of a partition', () => {
   it('stays before a batch until an attempt succeeds', async () => {
     const { partition, attempts, attempt, applied } = given();
     (await attempt(0)).fail();
-    const again = await attempt(1);
+    const secondAttempt = await attempt(1);
     expect({ position: partition.position, attempts: attempts.map(({ offsets }) => offsets) }).toEqual({
       position: 5,
       attempts: [
@@ -71,7 +77,7 @@ describe('the position of a partition', () => {
         [5, 7],
       ],
     });
-    again.end();
+    secondAttempt.end();
     await idle();
     expect({ position: partition.position, applied }).toEqual({ position: 9, applied: [9] });
   });
@@ -228,7 +234,7 @@ describe('a partition for which an invariant does not hold', () => {
   it('stops before its position falls, and ends the process', async () => {
     const { queue } = countingQueue();
     const apply = jest.fn(async () => nothingApplied);
-    const take = async (at: number) => ({ ...(await queue.take(at)), nextOffset: 4 });
+    const take = async (position: number) => ({ ...(await queue.take(position)), nextOffset: 4 });
     expect(await stopsWith({ queue: { ...queue, take }, apply })).toEqual({
       message: expect.stringMatching(/^t\/0 cannot go on: .*the position never falls$/) as string,
       cause: 'AssertionError',

@@ -36,7 +36,7 @@ async function drain(queue: RecordQueue, position: number, onTaken: () => void =
 }
 
 describe('a record', () => {
-  it('is decoded as it was written, whatever the codec', async () => {
+  it('is decoded as it was written, with any codec', async () => {
     const headers = rawHeaders({ ce_id: ['a', null, 'b'], x: Buffer.from([0xff]) });
     for (const changes of [{}, { compressed: gzip }]) {
       const queue = given();
@@ -48,7 +48,7 @@ describe('a record', () => {
     }
   });
 
-  it('of a batch that is taken in parts keeps only its part in memory, also the last one', async () => {
+  it('of a batch that is taken in parts keeps only its part in memory', async () => {
     const queue = given(10_000);
     queue.push([batch(0, 2_000, { compressed: gzip })], 2_000);
     for (let at = 0; !queue.isEmpty();) {
@@ -106,7 +106,7 @@ describe('a batch that cannot be decoded', () => {
     batch(from, to, { compressed: { codec: 1, by: () => Buffer.from('no gzip') } });
   const first = async (queue: RecordQueue, position: number) => (await queue.take(position)).records[0];
 
-  it('is taken as one record that stands for it, and the records around it are taken', async () => {
+  it('is taken as one record that stands for the batch', async () => {
     const queue = given();
     const broken = corrupt(2, 5);
     queue.push([batch(0, 2), broken, batch(5, 6)], 6);
@@ -119,7 +119,7 @@ describe('a batch that cannot be decoded', () => {
     expect((await drain(queue, 5)).chunks).toEqual([[5]]);
   });
 
-  it('from a record on yields the records before that', async () => {
+  it('from a record on yields the records before it', async () => {
     const records = (bytes: Buffer) => gzipSync(bytes.subarray(0, 250));
     const queue = given();
     queue.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
@@ -140,7 +140,7 @@ describe('a batch that cannot be decoded', () => {
     ['an unknown format', { ...batch(0, 1), bytes: withByte(batch(0, 1).bytes, 16, 3) }, /format is 3/],
     ['a negative count', { ...batch(0, 1), bytes: withByte(batch(0, 1).bytes, 57, 0xff) }, /negative/],
     ['a few bytes', { ...batch(0, 1), bytes: batch(0, 1).bytes.subarray(0, 17) }, /./],
-  ])('because of %s says so', async (_, broken, message) => {
+  ])('because of %s has the cause in its record', async (_, broken, message) => {
     const queue = given();
     queue.push([broken], 1);
     const record = await first(queue, 0);
@@ -174,24 +174,21 @@ describe('the memory of decompressed batches', () => {
   it.each([
     new Error('Array buffer allocation failed'),
     ...codes.map((code) => Object.assign(new Error('refused'), { code })),
-  ])(
-    'may be lacking (%s): the records before such a batch are taken, and the batch once there is memory',
-    async (error) => {
-      let isLacking = true;
-      const budget = budgetOf(1_000_000);
-      const queue = given(1_000_000, (load) => {
-        if (isLacking) throw error;
-        return budget(load);
-      });
-      queue.push([batch(0, 2), batch(2, 4, { compressed: gzip })], 4);
-      expect(await queue.take(0)).toMatchObject({ records: [{}, {}], nextOffset: 2 });
-      await expect(queue.take(2)).rejects.toThrow(error);
-      isLacking = false;
-      expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
-    },
-  );
+  ])('is awaited by a batch, but not by the records before it (%s)', async (error) => {
+    let isLacking = true;
+    const budget = budgetOf(1_000_000);
+    const queue = given(1_000_000, (load) => {
+      if (isLacking) throw error;
+      return budget(load);
+    });
+    queue.push([batch(0, 2), batch(2, 4, { compressed: gzip })], 4);
+    expect(await queue.take(0)).toMatchObject({ records: [{}, {}], nextOffset: 2 });
+    await expect(queue.take(2)).rejects.toThrow(error);
+    isLacking = false;
+    expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
+  });
 
-  it('is shared by all partitions, and given back by one that ends, pauses its batch or stops', async () => {
+  it('is shared by all partitions', async () => {
     const budget = budgetOf(1_000);
     const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
     for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
@@ -215,7 +212,7 @@ describe('the memory of decompressed batches', () => {
   it.each([
     ['a whole batch', 1],
     ['a part of a batch', 2],
-  ])('that %s takes beyond its share is given back once the records are applied', async (_, records) => {
+  ])('that %s takes beyond its share is released once the records are applied', async (_, records) => {
     const budget = budgetOf(150);
     const [one, two] = [given(50, budget), given(50, budget)];
     for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
@@ -232,7 +229,7 @@ describe('the memory of decompressed batches', () => {
     for (const queue of [one, two]) queue.close();
   });
 
-  it('is not taken by a load while a value larger than all of it is used', async () => {
+  it('is not taken by a load while a value exceeds the budget', async () => {
     const budget = budgetOf(100);
     const load = jest.fn((bytes: number) => Promise.resolve({ bytes }));
     const large = await budget(() => load(500));
@@ -243,7 +240,7 @@ describe('the memory of decompressed batches', () => {
     await next;
   });
 
-  it('holds as much garbage of large values as live ones, and none after a load that failed', async () => {
+  it('has a bounded part of garbage, and none after a failed load', async () => {
     const collectGarbage = jest.fn();
     const budget = createBudget(100, collectGarbage);
     const use = async (bytes: number) => (await budget(() => Promise.resolve({ bytes }))).release();
@@ -260,7 +257,7 @@ describe('the memory of decompressed batches', () => {
     expect(collectGarbage).toHaveBeenCalledTimes(3);
   });
 
-  it('is given back once', async () => {
+  it('is released only once', async () => {
     const { release } = await budgetOf(100)(() => Promise.resolve({ bytes: 10 }));
     release();
     expect(release).toThrow('the memory of a value is released once');
@@ -273,7 +270,7 @@ describe('the memory of decompressed batches', () => {
     expect(records[0]?.value?.buffer).toBe((await queue.take(1)).records[0]?.value?.buffer);
   });
 
-  it('is not waited for by a partition whose records are not compressed', async () => {
+  it('is not needed for records that are not compressed', async () => {
     const budget = budgetOf(1_000);
     const [one, two] = [given(250, budget), given(250, budget)];
     one.push([batch(0, 9, { compressed: gzip })], 9);

@@ -12,8 +12,8 @@ function linesOf(causes: HoldCause[], position = (_second: number) => 5): object
   );
   const log = createDeliveryLog({ logger });
   for (const [second, cause] of causes.entries()) {
-    const one = { topic: 'tags', partition: 0, position: position(second), cause } as Snapshot;
-    log(second * 1_000, [one], new Map([['tags/0', { end: 99 }]]));
+    const partition = { topic: 'tags', partition: 0, position: position(second), cause } as Snapshot;
+    log(second * 1_000, [partition], new Map([['tags/0', { end: 99 }]]));
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 import { createLiveness, type Liveness, type ObservedPartition } from './liveness.ts';
 
-const at = (minutes: number) => minutes * 60_000;
+const msAt = (minutes: number) => minutes * 60_000;
 const partition = (changes: Partial<ObservedPartition> = {}): ObservedPartition => ({
   key: 'tags/0',
   position: 10,
@@ -13,9 +13,9 @@ const partition = (changes: Partial<ObservedPartition> = {}): ObservedPartition 
 function overMinutes(each: (liveness: Liveness, minute: number) => void): (string | null)[] {
   const liveness = createLiveness(0);
   return Array.from({ length: 20 }, (_, minute) => {
-    liveness.observeCommit(at(minute));
+    liveness.observeCommit(msAt(minute));
     each(liveness, minute);
-    return liveness.failure(at(minute));
+    return liveness.failure(msAt(minute));
   });
 }
 const alive = Array.from({ length: 20 }, () => null);
@@ -27,34 +27,36 @@ describe('a projector is alive', () => {
       partition({ key: 'tags/1', progressCount: minute }),
       partition({ key: 'tags/2', position: 20 }),
     ];
-    expect(overMinutes((liveness, minute) => liveness.observe(at(minute), observed(minute)))).toEqual(alive);
+    expect(overMinutes((liveness, minute) => liveness.observe(msAt(minute), observed(minute)))).toEqual(
+      alive,
+    );
   });
 
   test('while MongoDB or the brokers are unavailable, and some minutes longer', () => {
     const results = overMinutes((liveness, minute) =>
-      minute < 16 ? liveness.observeUnavailable(at(minute)) : liveness.observe(at(minute), [partition()]),
+      minute < 16 ? liveness.observeUnavailable(msAt(minute)) : liveness.observe(msAt(minute), [partition()]),
     );
     expect(results).toEqual(alive);
   });
 
   test('while its partitions are not observed', () => {
     const liveness = createLiveness(0);
-    liveness.observe(at(1), [partition()]);
-    expect(liveness.failure(at(14))).toBeNull();
+    liveness.observe(msAt(1), [partition()]);
+    expect(liveness.failure(msAt(14))).toBeNull();
     // when the next observation finds that it has not moved
-    liveness.observe(at(14), [partition()]);
-    expect(liveness.failure(at(15))).toBe('tags/0 has records, but has not moved for 780 s');
+    liveness.observe(msAt(14), [partition()]);
+    expect(liveness.failure(msAt(15))).toBe('tags/0 has records, but has not moved for 780 s');
   });
 
   test('again once its stuck partition moves or is reassigned', () => {
     const liveness = createLiveness(0);
     liveness.observe(0, [partition()]);
-    liveness.observe(at(6), [partition()]);
-    expect(liveness.failure(at(6))).not.toBeNull();
-    liveness.observe(at(7), [partition({ position: 11 })]);
-    expect(liveness.failure(at(7))).toBeNull();
-    liveness.observe(at(13), []);
-    expect(liveness.failure(at(13))).toBeNull();
+    liveness.observe(msAt(6), [partition()]);
+    expect(liveness.failure(msAt(6))).not.toBeNull();
+    liveness.observe(msAt(7), [partition({ position: 11 })]);
+    expect(liveness.failure(msAt(7))).toBeNull();
+    liveness.observe(msAt(13), []);
+    expect(liveness.failure(msAt(13))).toBeNull();
   });
 });
 
@@ -64,7 +66,7 @@ describe('a projector is stuck', () => {
       partition({ end: 20 + minute }),
       partition({ key: 'tags/1', position: minute }),
     ];
-    const results = overMinutes((liveness, minute) => liveness.observe(at(minute), observed(minute)));
+    const results = overMinutes((liveness, minute) => liveness.observe(msAt(minute), observed(minute)));
     expect(results.slice(0, 6)).toEqual(alive.slice(0, 6));
     expect(results[6]).toBe('tags/0 has records, but has not moved for 360 s');
   });
@@ -72,16 +74,16 @@ describe('a projector is stuck', () => {
   test('when no commit succeeds, although progress is saved', () => {
     const liveness = createLiveness(0);
     const observeUncommitted = (minute: number) => {
-      liveness.observe(at(minute), []);
-      return liveness.failure(at(minute));
+      liveness.observe(msAt(minute), []);
+      return liveness.failure(msAt(minute));
     };
     const results = Array.from({ length: 17 }, (_, minute) => observeUncommitted(minute));
     expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(results[16]).toBe('no offset could be committed for 960 s');
     // and is alive again after a commit, or while the brokers are unavailable
-    liveness.observeCommit(at(17));
+    liveness.observeCommit(msAt(17));
     expect(observeUncommitted(30)).toBeNull();
-    liveness.observeUnavailable(at(33));
+    liveness.observeUnavailable(msAt(33));
     expect(observeUncommitted(34)).toBeNull();
   });
 

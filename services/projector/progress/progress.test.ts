@@ -4,9 +4,9 @@ type Run = { position: number; end?: number };
 
 /** The watermark of a partition at each run of the commit loop; the runs are a second apart, from 10,000 on. */
 function readRuns(runs: Run[]) {
-  const readMarks = createPartitionWatermarks();
+  const advanceMarks = createPartitionWatermarks();
   return runs.map(({ position, end }, run) =>
-    readMarks({ key: 't/0', position, end, asOfMs: 10_000 + run * 1_000 }),
+    advanceMarks({ key: 't/0', position, end, asOfMs: 10_000 + run * 1_000 }),
   );
 }
 
@@ -50,9 +50,9 @@ describe('the watermark of a partition', () => {
   });
 
   it('needs only some hundred marks in memory for a long backlog', () => {
-    const behind = Array.from({ length: 5_000 }, (_, run) => ({ position: 0, end: run + 1 }));
+    const lagging = Array.from({ length: 5_000 }, (_, run) => ({ position: 0, end: run + 1 }));
     const catchingUp = Array.from({ length: 5_000 }, (_, run) => ({ position: run + 1 }));
-    expect(new Set(watermarks(...behind, ...catchingUp)).size).toBeLessThan(150);
+    expect(new Set(watermarks(...lagging, ...catchingUp)).size).toBeLessThan(150);
   });
 });
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { createUnreadLog } from './unread-log.ts';
 
-const stands = 'the ends of some logs cannot be read; Data-As-Of stands still';
-const again = 'the ends of all logs can be read again';
+const cannotBeRead = 'the ends of some logs cannot be read; Data-As-Of stands still';
+const readAgain = 'the ends of all logs can be read again';
 const partitions = ['tags/0', 'tags/1'];
 
 /** One second: the partitions without an end, and the brokers that do not answer. */
@@ -17,8 +17,8 @@ function linesOf(seconds: Second[]) {
     lines.push({ second, msg, count });
   };
   const log = createUnreadLog({ logger: pino({ level: 'info' }, { write }) });
-  for (const [at, { unread = [], brokers = [] }] of seconds.entries()) {
-    second = at;
+  for (const [index, { unread = [], brokers = [] }] of seconds.entries()) {
+    second = index;
     const read = partitions.filter((key) => !unread.includes(key));
     const ends = new Map(read.map((key) => [key, { low: 0, end: 1, stable: 1 }]));
     log({ ends, unreachable: brokers.map((broker) => ({ broker, error: new Error('away') })) }, partitions);
@@ -26,42 +26,42 @@ function linesOf(seconds: Second[]) {
   return lines;
 }
 
-const some: Second = { unread: ['tags/0'] };
+const oneUnread: Second = { unread: ['tags/0'] };
 
 test.each<{ name: string; seconds: Second[]; lines: object[] }>([
   { name: 'nothing while all can be read', seconds: [{}, {}], lines: [] },
   {
     name: 'its start and its end',
-    seconds: [{}, some, some, some, {}, {}],
+    seconds: [{}, oneUnread, oneUnread, oneUnread, {}, {}],
     lines: [
-      { second: 1, msg: stands, count: 1 },
-      { second: 4, msg: again },
+      { second: 1, msg: cannotBeRead, count: 1 },
+      { second: 4, msg: readAgain },
     ],
   },
   {
     name: 'a further partition or broker',
-    seconds: [some, { ...some, brokers: ['2'] }, { unread: partitions, brokers: ['2'] }],
+    seconds: [oneUnread, { ...oneUnread, brokers: ['2'] }, { unread: partitions, brokers: ['2'] }],
     lines: [
-      { second: 0, msg: stands, count: 1 },
-      { second: 1, msg: stands, count: 1 },
-      { second: 2, msg: stands, count: 2 },
+      { second: 0, msg: cannotBeRead, count: 1 },
+      { second: 1, msg: cannotBeRead, count: 1 },
+      { second: 2, msg: cannotBeRead, count: 2 },
     ],
   },
   {
     name: 'once a partition that comes and goes',
-    seconds: [some, { unread: partitions }, some, { unread: partitions }, some],
+    seconds: [oneUnread, { unread: partitions }, oneUnread, { unread: partitions }, oneUnread],
     lines: [
-      { second: 0, msg: stands, count: 1 },
-      { second: 1, msg: stands, count: 2 },
+      { second: 0, msg: cannotBeRead, count: 1 },
+      { second: 1, msg: cannotBeRead, count: 2 },
     ],
   },
   {
     name: 'the next start',
-    seconds: [some, {}, some],
+    seconds: [oneUnread, {}, oneUnread],
     lines: [
-      { second: 0, msg: stands, count: 1 },
-      { second: 1, msg: again },
-      { second: 2, msg: stands, count: 1 },
+      { second: 0, msg: cannotBeRead, count: 1 },
+      { second: 1, msg: readAgain },
+      { second: 2, msg: cannotBeRead, count: 1 },
     ],
   },
 ])('the log has $name', ({ seconds, lines }) => {
