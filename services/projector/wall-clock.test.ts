@@ -7,7 +7,7 @@ describe('a wall clock', () => {
   it.each([
     [-3_600_000, 'back by 3600 s'],
     [6_000, 'forward by 6 s'],
-  ])('may be adjusted in small steps, but one that is set (%i ms) ends the projector, once', (ms, how) => {
+  ])('that is set by %i ms ends the projector, unlike an adjustment in small steps', (ms, how) => {
     const reasons: string[] = [];
     let aheadMs = 0;
     monitorWallClock(

@@ -42,7 +42,7 @@ it.each([
   ['four fifths of its lifetime', { expires_in: 100 }, 80_000],
   ['four fifths of a lifetime that is given as text', { expires_in: '100' }, 80_000],
   ['48 s if its issuer gives no lifetime', {}, 48_000],
-])('connections share a token for %s, from when it was requested', async (_, lifetime, sharedMs) => {
+])('connections share a token for %s after its request', async (_, lifetime, sharedMs) => {
   const token = tokens();
   issue('one', lifetime);
   expect(await Promise.all([token.get(), token.get()])).toEqual(['one', 'one']);
@@ -72,7 +72,7 @@ it.each([
   ['breaks the connection', { status: 0, body: '' }, 'passes'],
   ['is overloaded', { status: 503, body: 'secret' }, 'passes'],
   ['answers with something else', { status: 200, body: '<html>' }, 'passes'],
-])('an issuer that %s is classified, and asked again for the next connection', async (_, bad, expected) => {
+])('an issuer that %s is asked again for the next connection', async (_, bad, expected) => {
   const token = tokens();
   answer = bad;
   const error = await token.get().catch((reason: unknown) => reason);

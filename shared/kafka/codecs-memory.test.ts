@@ -36,9 +36,9 @@ const lz4Stored = (bytes: Buffer) => Buffer.concat([uint32(0x80000000 + bytes.le
 const lz4Zeros = (() => {
   const matchBytes = 64 * 1024 - 1 - 5;
   const lengths = Buffer.alloc(Math.floor((matchBytes - 19) / 255), 0xff);
-  const rest = Buffer.from([(matchBytes - 19) % 255]);
-  const last = Buffer.from([0x50, 0, 0, 0, 0, 0]);
-  const block = Buffer.concat([Buffer.from([0x1f, 0, 1, 0]), lengths, rest, last]);
+  const lastLength = Buffer.from([(matchBytes - 19) % 255]);
+  const lastLiterals = Buffer.from([0x50, 0, 0, 0, 0, 0]);
+  const block = Buffer.concat([Buffer.from([0x1f, 0, 1, 0]), lengths, lastLength, lastLiterals]);
   return Buffer.concat([uint32(block.length), block]);
 })();
 
@@ -54,15 +54,15 @@ const snappyClaim = (bytes: number) => {
 
 /** A frame without its size, which needs a window as large as the output. */
 async function zstdStream(bytes: number): Promise<Buffer> {
-  const engine = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
-  engine.write(zeros(bytes));
-  engine.end();
-  return buffer(engine);
+  const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
+  stream.write(zeros(bytes));
+  stream.end();
+  return buffer(stream);
 }
 
 const tooLarge = (codec: string) =>
   `its ${codec} content takes more than ${batchBytesMax} bytes decompressed`;
-const above = batchBytesMax + 1;
+const aboveLimit = batchBytesMax + 1;
 
 describe('a batch at the limit needs memory for one copy of its output', () => {
   const half = batchBytesMax / 2;
@@ -91,7 +91,7 @@ describe('a batch at the limit needs memory for one copy of its output', () => {
 
 describe('a batch beyond the limit is rejected before its output is allocated', () => {
   it.each<[string, string, () => Buffer | Promise<Buffer>]>([
-    ['bare snappy, one byte above', 'snappy', () => snappyZeros(above)],
+    ['bare snappy, one byte above', 'snappy', () => snappyZeros(aboveLimit)],
     ['snappy that claims four gigabytes', 'snappy', () => snappyClaim(2 ** 32 - 1)],
     [
       'framed snappy, one byte above',
@@ -111,7 +111,12 @@ describe('a batch beyond the limit is rejected before its output is allocated', 
 // These formats do not state the size of their output in advance.
 describe('a batch of unknown size is rejected once its output passes the limit', () => {
   it.each<{ name: string; codec: string; content: () => Buffer | Promise<Buffer>; megabytesMax: number }>([
-    { name: 'gzip, one byte above', codec: 'gzip', content: () => gzipSync(zeros(above)), megabytesMax: 64 },
+    {
+      name: 'gzip, one byte above',
+      codec: 'gzip',
+      content: () => gzipSync(zeros(aboveLimit)),
+      megabytesMax: 64,
+    },
     {
       name: 'gzip of a gigabyte',
       codec: 'gzip',
@@ -127,7 +132,7 @@ describe('a batch of unknown size is rejected once its output passes the limit',
     {
       name: 'zstd, one byte above',
       codec: 'zstd',
-      content: () => zstdCompressSync(zeros(above)),
+      content: () => zstdCompressSync(zeros(aboveLimit)),
       megabytesMax: 64,
     },
     {

@@ -18,14 +18,15 @@ import { otherProtocol } from './listener-protocol.ts';
 
 const is = (error: unknown) => classify(error).is;
 
-/** An answer of a broker, of MongoDB, and an error at a connection to a broker. */
-const answered = (type: string, retriable = false) =>
+/** The error in an answer of a broker. */
+const brokerAnswer = (type: string, retriable = false) =>
   new KafkaJSProtocolError(Object.assign(new Error('refused'), { type, code: 1, retriable }));
-const answeredByStore = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
+const mongoAnswer = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
 const withCode = (code: string) => Object.assign(new Error(code), { code });
-const ofBroker = (code: string) => new KafkaJSConnectionError('Connection error', { code });
-const givenUp = (error: Error) => new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 8, retryTime: 1 });
-const wrapped = (error: Error) =>
+const connectionError = (code: string) => new KafkaJSConnectionError('Connection error', { code });
+const afterRetries = (error: Error) =>
+  new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 8, retryTime: 1 });
+const withCause = (error: Error) =>
   Object.assign(new KafkaJSNonRetriableError(error.message), { cause: error });
 
 /** The error of a driver that could not use any server. */
@@ -39,16 +40,16 @@ const overTls = (code: string) => new MongoNetworkError('connection failed', { c
 describe('an error of the brokers or of MongoDB', () => {
   it.each([
     ['a broker that does not respond', new KafkaJSConnectionError('refused')],
-    ['a leader that has moved', answered('NOT_LEADER_FOR_PARTITION', true)],
-    ['a broker that has failed at a request', answered('UNKNOWN')],
-    ['a code of a later release', answered('KAFKAJS_UNKNOWN_ERROR_CODE')],
+    ['a leader that has moved', brokerAnswer('NOT_LEADER_FOR_PARTITION', true)],
+    ['a broker that has failed at a request', brokerAnswer('UNKNOWN')],
+    ['a code of a later release', brokerAnswer('KAFKAJS_UNKNOWN_ERROR_CODE')],
     [
       'a coordinator that no broker names',
       Reflect.construct(KafkaJSGroupCoordinatorNotFound, ['none']) as Error,
     ],
-    ['brokers that do not respond to any attempt', givenUp(new KafkaJSConnectionError('refused'))],
-    ['a broker that is away', ofBroker('ECONNREFUSED')],
-    ['a broker that cannot go on', ofBroker('ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR')],
+    ['brokers that do not respond to any attempt', afterRetries(new KafkaJSConnectionError('refused'))],
+    ['a broker that is away', connectionError('ECONNREFUSED')],
+    ['a broker that cannot go on', connectionError('ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR')],
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
     ['no server of MongoDB', noServer(new MongoNetworkError('reset'))],
   ])('passes: %s', (_, error) => {
@@ -61,13 +62,13 @@ describe('an error of the brokers or of MongoDB', () => {
 
   it.each([
     ['a wrong password', Reflect.construct(KafkaJSSASLAuthenticationError, ['refused']) as Error],
-    ['an unknown mechanism', answered('UNSUPPORTED_SASL_MECHANISM')],
-    ['no permission for a topic', answered('TOPIC_AUTHORIZATION_FAILED')],
-    ['no permission for the group', answered('GROUP_AUTHORIZATION_FAILED')],
-    ['a user whom MongoDB does not know', answeredByStore(18)],
-    ['a user of MongoDB without a right', answeredByStore(13)],
-  ])('refuses this process, both when thrown and when kafkajs gives up its retries: %s', (_, error) => {
-    for (const thrown of [error, givenUp(error), wrapped(error)])
+    ['an unknown mechanism', brokerAnswer('UNSUPPORTED_SASL_MECHANISM')],
+    ['no permission for a topic', brokerAnswer('TOPIC_AUTHORIZATION_FAILED')],
+    ['no permission for the group', brokerAnswer('GROUP_AUTHORIZATION_FAILED')],
+    ['a user whom MongoDB does not know', mongoAnswer(18)],
+    ['a user of MongoDB without a right', mongoAnswer(13)],
+  ])('is a refusal, also after the retries of kafkajs: %s', (_, error) => {
+    for (const thrown of [error, afterRetries(error), withCause(error)])
       expect({ is: is(thrown), isTransient: isTransient(thrown), isRefusal: isRefusal(thrown) }).toEqual({
         is: 'refuses-us',
         isTransient: false,
@@ -77,8 +78,8 @@ describe('an error of the brokers or of MongoDB', () => {
 
   it.each([
     ['a bug', new TypeError('undefined'), 'our-code'],
-    ['a request that the brokers refuse each time', answered('INVALID_RECORD'), 'wrong-command'],
-    ['a setting that the brokers do not accept', answered('INVALID_SESSION_TIMEOUT'), 'wrong-command'],
+    ['a request that the brokers refuse each time', brokerAnswer('INVALID_RECORD'), 'wrong-command'],
+    ['a setting that the brokers do not accept', brokerAnswer('INVALID_SESSION_TIMEOUT'), 'wrong-command'],
     ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint'), 'other'],
   ])('is permanent: %s', (_, error, expected) => {
     expect({ is: is(error), isTransient: isTransient(error), isRefusal: isRefusal(error) }).toEqual({
@@ -90,11 +91,11 @@ describe('an error of the brokers or of MongoDB', () => {
 
   it('names its server, even inside other errors', () => {
     expect(
-      [new Error('group', { cause: answered('UNKNOWN') }), givenUp(new Error('bug'))].map(
-        (one) => classify(one).of,
+      [new Error('group', { cause: brokerAnswer('UNKNOWN') }), afterRetries(new Error('bug'))].map(
+        (error) => classify(error).of,
       ),
     ).toEqual(['kafka', 'kafka']);
-    expect([answeredByStore(13), new TypeError('bug')].map((one) => classify(one).of)).toEqual([
+    expect([mongoAnswer(13), new TypeError('bug')].map((error) => classify(error).of)).toEqual([
       'store',
       null,
     ]);
@@ -103,22 +104,22 @@ describe('an error of the brokers or of MongoDB', () => {
 
 describe('a certificate', () => {
   it.each([
-    ['of a broker by another authority', ofBroker('SELF_SIGNED_CERT_IN_CHAIN'), /KAFKA_TLS_CA/],
-    ['of a broker that has expired', givenUp(ofBroker('CERT_HAS_EXPIRED')), /KAFKA_TLS_CA/],
-    ['for another host', ofBroker('ERR_TLS_CERT_ALTNAME_INVALID'), /KAFKA_TLS_CA/],
+    ['of a broker by another authority', connectionError('SELF_SIGNED_CERT_IN_CHAIN'), /KAFKA_TLS_CA/],
+    ['of a broker that has expired', afterRetries(connectionError('CERT_HAS_EXPIRED')), /KAFKA_TLS_CA/],
+    ['for another host', connectionError('ERR_TLS_CERT_ALTNAME_INVALID'), /KAFKA_TLS_CA/],
     [
       'of the client that has expired',
-      ofBroker('ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED'),
+      connectionError('ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED'),
       /KAFKA_TLS_CERT/,
     ],
     [
       'of the client that a broker does not know',
-      ofBroker('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'),
+      connectionError('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'),
       /KAFKA_TLS_CERT/,
     ],
     [
       'of the client that is missing',
-      ofBroker('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
+      connectionError('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
       /KAFKA_TLS_CERT/,
     ],
     ['of MongoDB by another authority', noServer(overTls('UNABLE_TO_VERIFY_LEAF_SIGNATURE')), /tlsCAFile/],
@@ -134,9 +135,9 @@ describe('a certificate', () => {
 });
 
 it.each([
-  ['a user whom every server refuses', noServer(answeredByStore(18)), /the authSource in MONGODB_URL/],
-  ['a user whom one server refuses', noServer(answeredByStore(13), null), /its rights on <DATABASE_NAME>/],
-])('no server of MongoDB may be used by %s: that may pass, and is a refusal', (_, error, fix) => {
+  ['a user whom every server refuses', noServer(mongoAnswer(18)), /the authSource in MONGODB_URL/],
+  ['a user whom one server refuses', noServer(mongoAnswer(13), null), /its rights on <DATABASE_NAME>/],
+])('a refusal of %s by every usable server of MongoDB may pass', (_, error, fix) => {
   for (const thrown of [error, new Error('start', { cause: error })]) {
     expect(is(thrown)).toBe('refuses-connection');
     expect([isTransient(thrown), isRefusal(thrown)]).toEqual([true, true]);
@@ -145,7 +146,7 @@ it.each([
 });
 
 it('a listener of another protocol refuses connections, and the fix names the settings', () => {
-  const error = givenUp(ofBroker(otherProtocol));
+  const error = afterRetries(connectionError(otherProtocol));
   expect(is(error)).toBe('refuses-connection');
   expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
 });
@@ -159,13 +160,13 @@ const noMember = (setName: string | null, servers: number, type = 'Unknown') => 
 };
 
 it.each([
-  ['a user of another database', answeredByStore(18), /the authSource in MONGODB_URL/],
-  ['a user without a right', answeredByStore(13), /its rights on <DATABASE_NAME>/],
-  ['a right of an operation inside', new Error('indexes', { cause: answeredByStore(13) }), /its rights on/],
-  ['a validator of a collection', answeredByStore(121), /remove it \(db\.runCommand\(\{ collMod/],
-  ['a member that is not the primary', answeredByStore(10_107), /directConnection=true in MONGODB_URL/],
+  ['a user of another database', mongoAnswer(18), /the authSource in MONGODB_URL/],
+  ['a user without a right', mongoAnswer(13), /its rights on <DATABASE_NAME>/],
+  ['a right of an operation inside', new Error('indexes', { cause: mongoAnswer(13) }), /its rights on/],
+  ['a validator of a collection', mongoAnswer(121), /remove it \(db\.runCommand\(\{ collMod/],
+  ['a member that is not the primary', mongoAnswer(10_107), /directConnection=true in MONGODB_URL/],
   ['the name of another replica set', noMember('rs1', 0), /replica set rs1: check replicaSet in MONGODB_URL/],
-])('the error of %s says what to do, and is a refusal', (_, error, fix) => {
+])('the error of %s is a refusal that names the fix', (_, error, fix) => {
   expect(explainedStoreError(error)).toMatch(fix);
   expect(explained(error)).toBe(explainedStoreError(error));
   expect(isRefusal(error)).toBe(true);
@@ -180,7 +181,7 @@ it('a read that no member may answer names the options that select one', () => {
 });
 
 it.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is transient', (code) => {
-  expect(explained(answeredByStore(code))).toMatch(/MongoDB elects a primary: run the command again/);
+  expect(explained(mongoAnswer(code))).toMatch(/MongoDB elects a primary: run the command again/);
 });
 
 it.each([

@@ -27,8 +27,8 @@ async function fetched(from: number, ...partitions: ExamplePartition[]): Promise
     topics: [{ topic: 't', partitions: requested }],
   });
   const { responses } = await response.parse(await response.decode(responseBytes(...partitions)));
-  return responses.flatMap(({ topicName, partitions: some }) =>
-    some.map((data) => new KafkajsBatch(topicName, String(from), data)),
+  return responses.flatMap(({ topicName, partitions: read }) =>
+    read.map((data) => new KafkajsBatch(topicName, String(from), data)),
   );
 }
 
@@ -62,14 +62,14 @@ describe('aborted transactions', () => {
       { maxLength: 40, size: 'max' },
     );
     fc.assert(
-      fc.property(steps, fc.nat(40), (some, from) => {
-        const { log, aborts, committed } = written(some);
+      fc.property(steps, fc.nat(40), (randomSteps, from) => {
+        const { log, aborts, committed } = written(randomSteps);
         const listed = aborts.filter(({ lastOffset }) => lastOffset >= from);
         const isAborted = createAbortFilter(listed);
-        const found = log
+        const delivered = log
           .filter(({ header }) => header.lastOffset >= from)
           .filter(({ header, key }) => !isAborted(header, key) && !header.isControl);
-        expect(found.map(({ header }) => Number(header.lastOffset))).toEqual(
+        expect(delivered.map(({ header }) => Number(header.lastOffset))).toEqual(
           committed.filter((offset) => offset >= from),
         );
       }),
@@ -197,8 +197,8 @@ describe('a batch', () => {
     const batches = await fetched(5, ...partitions);
     expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([['5', '6'], ['9']]);
     // and, as the first batch of a fetch, not less than the offset that was asked for
-    const [alone] = await fetched(8, { bytes: broken });
-    expect(alone?.messages.map(({ offset }) => offset)).toEqual(['8']);
+    const [undecodable] = await fetched(8, { bytes: broken });
+    expect(undecodable?.messages.map(({ offset }) => offset)).toEqual(['8']);
   });
 
   test('after messages of a format before Kafka 0.11 is read', async () => {

@@ -26,7 +26,7 @@ test.each([
     others: topicsOf('mm.support.'),
   },
   { name: 'an empty prefix', progress: recorded('support.', 5), prefix: '', others: topicsOf('support.') },
-])('$name', ({ progress, prefix, others }) => {
+])('the other partitions of $name', ({ progress, prefix, others }) => {
   expect(otherPartitions(progress, topicsOf(prefix))).toEqual(others.map((topic) => `${topic}/0`).toSorted());
 });
 

@@ -39,19 +39,24 @@ it('a session without an end is never renewed', () => expect(isAuthenticated(0, 
 
 it.each([
   {
-    name: '34 when a session is renewed is tried again on a new connection',
+    name: 'error 34 at a renewal is tried again on a new connection',
     type: 'ILLEGAL_SASL_STATE',
     isRenewal: true,
     isTriedAgain: true,
   },
   {
-    name: '34 on a new connection is a refusal: its listener has no SASL',
+    name: 'error 34 on a new connection is a refusal',
     type: 'ILLEGAL_SASL_STATE',
     isRenewal: false,
     isTriedAgain: false,
   },
-  { name: 'a refusal stays one', type: 'SASL_AUTHENTICATION_FAILED', isRenewal: true, isTriedAgain: false },
-])('$name; the connection is closed', async ({ type, isRenewal, isTriedAgain }) => {
+  {
+    name: 'a refusal at a renewal stays a refusal',
+    type: 'SASL_AUTHENTICATION_FAILED',
+    isRenewal: true,
+    isTriedAgain: false,
+  },
+])('$name, and the connection is closed', async ({ type, isRenewal, isTriedAgain }) => {
   const error = new KafkaJSProtocolError(Object.assign(new Error('no'), { type, code: 1, retriable: false }));
   const saslAuthenticator = { prototype: { authenticate: () => Promise.reject(error), connection: {} } };
   closeUnauthenticated({ saslAuthenticator } as unknown as Parts);

@@ -23,7 +23,7 @@ const limitMs = 1_000;
 const ignore = () => undefined;
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** A broker that answers each request, on each of its connections, or does as `state.answer` has it. */
+/** A broker that answers each request by `state.answer`. */
 const opened = useOpened(
   async () => {
     patchKafkajs();
@@ -34,11 +34,11 @@ const opened = useOpened(
       sockets.push(socket);
       socket.on('error', ignore).on('close', () => closed.add(socket));
       socket.on('data', (data: Buffer) => {
-        for (let at = 0; at < data.length; at += 4 + data.readInt32BE(at)) {
+        for (let start = 0; start < data.length; start += 4 + data.readInt32BE(start)) {
           // The number of the request comes after its length, its kind and its version.
           const response = Buffer.alloc(8);
           response.writeInt32BE(4);
-          data.copy(response, 4, at + 8, at + 12);
+          data.copy(response, 4, start + 8, start + 12);
           state.answer(socket, response);
         }
       });
@@ -52,7 +52,10 @@ const opened = useOpened(
       state,
       create: () => {
         const options = {
-          ...{ host: '127.0.0.1', port, requestTimeout: limitMs, connectionTimeout: 5_000 },
+          host: '127.0.0.1',
+          port,
+          requestTimeout: limitMs,
+          connectionTimeout: 5_000,
           logger: { ...quiet, namespace: () => quiet },
           socketFactory: ({ onConnect }: { onConnect: () => void }) => connect(port, '127.0.0.1', onConnect),
         };
@@ -78,14 +81,14 @@ async function ask(connection: Connection, { requestTimeout }: Request = {}): Pr
   return connection.send(call).then(String, (error: Error) => error.name);
 }
 
-const silent = () => undefined;
+const noAnswer = () => undefined;
 const timedOut = 'KafkaJSRequestTimeoutError';
 
 test('a request that times out closes its connection, and the next request opens another', async () => {
   const { create, state, sockets, closed } = opened;
   const connection = create();
   const answer = state.answer;
-  state.answer = silent;
+  state.answer = noAnswer;
   expect(await ask(connection)).toBe(timedOut);
   await eventually(() => closed.has(sockets[0] as Socket));
   state.answer = answer;
@@ -98,7 +101,7 @@ test('a timeout closes the connections that have been silent since the request',
   const cut = create();
   const idle = create();
   const used = create();
-  for (const one of [idle, used, cut]) expect(await ask(one)).toBe('answered');
+  for (const connection of [idle, used, cut]) expect(await ask(connection)).toBe('answered');
   const answer = state.answer;
   const cutOff = sockets[2];
   state.answer = (socket, response) => void (socket === cutOff || answer(socket, response));
@@ -106,7 +109,7 @@ test('a timeout closes the connections that have been silent since the request',
   await new Promise((resolve) => setTimeout(resolve, limitMs / 2));
   expect(await ask(used)).toBe('answered');
   expect(await asking).toBe(timedOut);
-  expect([cut, idle, used].map((one) => one.isConnected())).toEqual([false, false, true]);
+  expect([cut, idle, used].map((connection) => connection.isConnected())).toEqual([false, false, true]);
   await eventually(() => closed.size === 2);
   expect(await ask(idle)).toBe('answered');
 });
@@ -128,7 +131,7 @@ test('a request that waits behind a longer one does not close the connection', a
 test('a process that ends closes a connection that is silent for the limit', async () => {
   const { create, state, sockets, closed } = opened;
   const connection = create();
-  state.answer = silent;
+  state.answer = noAnswer;
   const asked = await closingSilentConnections(50, () => ask(connection, { requestTimeout: 60_000 }));
   expect(asked).toBe('KafkaJSConnectionClosedError');
   await eventually(() => closed.has(sockets[0] as Socket));

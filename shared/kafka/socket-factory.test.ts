@@ -24,12 +24,12 @@ it('each connection uses the latest files that fit together', async () => {
   const second = trimmed(await selfSigned());
   const path = (name: string) => join(folder.path, name);
   const files = { KAFKA_TLS_CA: path('ca'), KAFKA_TLS_CERT: path('cert'), KAFKA_TLS_KEY: path('key') };
-  const at = (ca: string, cert: string, key: string) => ({
+  const certificates = (ca: string, cert: string, key: string) => ({
     KAFKA_TLS_CA: ca,
     KAFKA_TLS_CERT: cert,
     KAFKA_TLS_KEY: key,
   });
-  const start = at(first.cert, first.cert, first.key);
+  const start = certificates(first.cert, first.cert, first.key);
   for (const [name, value] of Object.entries(start)) writeFileSync(files[name as 'KAFKA_TLS_CA'], value);
   const read = createCertificateReader(start, files, logger);
   expect(read()).toEqual(start);
@@ -38,11 +38,11 @@ it('each connection uses the latest files that fit together', async () => {
   expect([read(), read()]).toEqual([start, start]);
   expect(lines.splice(0)).toEqual([rejected]);
   writeFileSync(files.KAFKA_TLS_KEY, second.key);
-  expect(read()).toEqual(at(first.cert, second.cert, second.key));
+  expect(read()).toEqual(certificates(first.cert, second.cert, second.key));
   expect(lines.splice(0)).toEqual(['new certificates in use for connections to the brokers']);
   // A bundle of the old and the new authority, with the line break of an editor.
   writeFileSync(files.KAFKA_TLS_CA, `${first.cert}\n${second.cert}\n`);
-  const renewed = at(`${first.cert}\n${second.cert}`, second.cert, second.key);
+  const renewed = certificates(`${first.cert}\n${second.cert}`, second.cert, second.key);
   expect(read()).toEqual(renewed);
   await rm(files.KAFKA_TLS_CA);
   expect(read()).toEqual(renewed);
@@ -51,12 +51,12 @@ it('each connection uses the latest files that fit together', async () => {
   expect(lines).toEqual(['new certificates in use for connections to the brokers', rejected, rejected]);
 });
 
-it('a value of the environment stays', () => {
+it('a value of the environment is used as it is', () => {
   const given = { KAFKA_TLS_CA: 'of the environment' };
   expect(createCertificateReader(given, {}, logger)()).toBe(given);
 });
 
-it('a connection trusts the authorities of the file at that moment', async () => {
+it('a connection trusts the latest authorities of the file', async () => {
   const first = await createAuthority();
   const second = await createAuthority();
   const file = join(folder.path, 'authorities');

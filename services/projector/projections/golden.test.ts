@@ -50,7 +50,7 @@ type Schemas = { [K in Kind]: z.ZodType };
 
 /** The documents of this code: each kind alone, and with everything that it refers to. */
 function documents(schemas: Schemas = states, stateOf = distinctState) {
-  const others = [
+  const referenced = [
     living('contact'),
     living('user'),
     living('agent'),
@@ -64,8 +64,8 @@ function documents(schemas: Schemas = states, stateOf = distinctState) {
     kinds.map((kind) => {
       const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
       const state = schemas[kind].parse({ ...examples[kind], ...changes });
-      const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
-      const [alone, joined] = [given(), given(...others)].map((one) => one.whenJoined(kind, changes));
+      const sortKeys = (resources[kind].sortKeys as (stored: typeof state) => object)(state);
+      const [alone, joined] = [given(), given(...referenced)].map((join) => join.whenJoined(kind, changes));
       const types = [0, 1, 2].map((variant) =>
         typesOf(schemas[kind].parse(stateOf(schemas[kind], kind, variant))),
       );
@@ -78,7 +78,7 @@ type Documents = { [K in Kind]?: unknown };
 
 const read = (path: string): Documents =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Documents) : {};
-const inJson = (some: object): Documents => JSON.parse(JSON.stringify(some)) as Documents;
+const inJson = (value: object): Documents => JSON.parse(JSON.stringify(value)) as Documents;
 const actual = inJson(documents());
 
 /** The documents that this code must still read and write, by the release that first wrote them, and the one before. */
@@ -86,8 +86,8 @@ const former = { first: read(versionPath), before: read(presentPath) };
 const isNewVersion = !existsSync(versionPath);
 
 /** A recorded document's state, with dates for texts, as a release before has stored it. */
-const storedState = (some: Documents, kind: Kind): object => {
-  const { state } = some[kind] as { state: object };
+const storedState = (recorded: Documents, kind: Kind): object => {
+  const { state } = recorded[kind] as { state: object };
   const instants = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
   const revive = (_: string, value: unknown) =>
     typeof value === 'string' && instants.test(value) ? new Date(value) : value;
@@ -96,9 +96,9 @@ const storedState = (some: Documents, kind: Kind): object => {
 
 /** The fields of former states that this code cannot read: a new one is required. */
 const unreadable = (kind: Kind): string[] =>
-  Object.values(former).flatMap((some) => {
-    if (isNewVersion || !(kind in some)) return [];
-    const read = readState(kind, storedState(some, kind));
+  Object.values(former).flatMap((recorded) => {
+    if (isNewVersion || !(kind in recorded)) return [];
+    const read = readState(kind, storedState(recorded, kind));
     return 'broken' in read ? [read.broken] : [];
   });
 
@@ -107,8 +107,8 @@ const unreadable = (kind: Kind): string[] =>
  * anything.
  */
 const broken = (kind: Kind): string[] => [
-  ...Object.values(former).flatMap((some) =>
-    isNewVersion || !(kind in some) ? [] : documentChanges(some[kind], actual[kind]).changed,
+  ...Object.values(former).flatMap((recorded) =>
+    isNewVersion || !(kind in recorded) ? [] : documentChanges(recorded[kind], actual[kind]).changed,
   ),
   ...unreadable(kind),
 ];
@@ -162,7 +162,8 @@ function distinctStateOfAnotherProcess(): typeof distinctState {
 test.each(kinds)('a field that is added to %s is an additive change of this kind only', (kind) => {
   const schemas = { ...states, [kind]: withField(states[kind]) };
   const present = inJson(documents(schemas, distinctStateOfAnotherProcess()));
-  for (const other of kinds.filter((one) => one !== kind)) expect(present[other]).toEqual(actual[other]);
+  for (const other of kinds.filter((candidate) => candidate !== kind))
+    expect(present[other]).toEqual(actual[other]);
   const { gained, changed } = documentChanges(actual[kind], present[kind]);
   expect(changed).toEqual([]);
   expect(new Set(gained)).toEqual(new Set([0, 1, 2].map((variant) => `types[${variant}].added`)));
@@ -174,20 +175,32 @@ test('only the versions that the API serves have a golden file', async () => {
 });
 
 test.each([
-  { of: 'a new field', former: { a: 1 }, present: { a: 1, b: 2 }, gained: ['b'], changed: [] },
-  { of: 'a field of a list', former: [{ a: 1 }], present: [{ a: 1, b: 2 }], gained: ['[0].b'], changed: [] },
+  { name: 'a new field', former: { a: 1 }, present: { a: 1, b: 2 }, gained: ['b'], changed: [] },
   {
-    of: 'a reference',
+    name: 'a field of a list',
+    former: [{ a: 1 }],
+    present: [{ a: 1, b: 2 }],
+    gained: ['[0].b'],
+    changed: [],
+  },
+  {
+    name: 'a reference',
     former: { refs: ['x:1'] },
     present: { refs: ['y:2', 'x:1'] },
     gained: ['refs'],
     changed: [],
   },
-  { of: 'a lost field', former: { a: { b: 1 } }, present: { a: {} }, gained: [], changed: ['a.b'] },
-  { of: 'a lost reference', former: { refs: ['x:1'] }, present: { refs: [] }, gained: [], changed: ['refs'] },
-  { of: 'another type', former: { a: 1 }, present: { a: '1', b: 1 }, gained: ['b'], changed: ['a'] },
-  { of: 'a value for null', former: { a: null }, present: { a: 1 }, gained: [], changed: ['a'] },
-  { of: 'a longer list', former: { a: [1] }, present: { a: [1, 2] }, gained: [], changed: ['a'] },
-])('$of is distinguished from others', ({ former: before, present, gained, changed }) => {
+  { name: 'a lost field', former: { a: { b: 1 } }, present: { a: {} }, gained: [], changed: ['a.b'] },
+  {
+    name: 'a lost reference',
+    former: { refs: ['x:1'] },
+    present: { refs: [] },
+    gained: [],
+    changed: ['refs'],
+  },
+  { name: 'another type', former: { a: 1 }, present: { a: '1', b: 1 }, gained: ['b'], changed: ['a'] },
+  { name: 'a value for null', former: { a: null }, present: { a: 1 }, gained: [], changed: ['a'] },
+  { name: 'a longer list', former: { a: [1] }, present: { a: [1, 2] }, gained: [], changed: ['a'] },
+])('$name is distinguished from other changes', ({ former: before, present, gained, changed }) => {
   expect(documentChanges(before, present)).toEqual({ gained, changed });
 });
