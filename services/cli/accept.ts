@@ -10,14 +10,14 @@ import {
 } from '../operations/accept/accept.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { configs } from './config.ts';
-import { type Accept, type Context, type Output, withMongo } from './context.ts';
+import { type Context, type Output, type SelectVerb, withMongo } from './context.ts';
 import { type OperatorVerb, outputOfRefusal, withServers } from './operate.ts';
 import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
 type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefined };
 
-export function addAccept(program: Command, accept: Accept): void {
+export function addAccept(program: Command, select: SelectVerb): void {
   program
     .command('accept')
     .description('accept a finding of a status as it is now; the history records who did it, when and why')
@@ -36,7 +36,7 @@ export function addAccept(program: Command, accept: Accept): void {
     .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {
       const run = needsKafka.includes(finding) ? withServers(acceptOnKafka) : acceptOnMongo;
-      return accept(run, { finding, generation, ...options });
+      return select(run, { finding, generation, ...options });
     });
 }
 
@@ -61,8 +61,8 @@ function render(
 ): string {
   const about = `"${finding}" of generation ${generation}`;
   const head = dryRun ? `${about} would be accepted:` : `${about} is accepted:`;
-  const ends: string[] = [];
-  if (dryRun) ends.push('dry run: nothing was changed');
-  else if (finding === 'gap') ends.push(`Start its projectors: ${projector(generation)}`);
-  return lines([head, ...seen.map((one) => `  ${one}`), ...ends]);
+  const texts = [head, ...seen.map((one) => `  ${one}`)];
+  if (dryRun) texts.push('dry run: nothing was changed');
+  else if (finding === 'gap') texts.push(`Start its projectors: ${projector(generation)}`);
+  return lines(texts);
 }

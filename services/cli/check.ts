@@ -34,12 +34,12 @@ import {
 } from '../projector/startup/preconditions.ts';
 import { configs } from './config.ts';
 import {
-  type Accept,
   closeWithin,
   connectKafka,
   type Context,
   type KafkaConfig,
   type Output,
+  type SelectVerb,
 } from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
@@ -47,7 +47,7 @@ import { type Json, lines, output } from './output.ts';
 const roles = ['projector', 'api', 'cli'] as const;
 type Role = (typeof roles)[number];
 
-export function addCheck(program: Command, accept: Accept): void {
+export function addCheck(program: Command, select: SelectVerb): void {
   program
     .command('check')
     .description(
@@ -57,15 +57,18 @@ export function addCheck(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nRun it in the environment of that service. Exit code 1 if a line failed.')
     .addHelpText('after', example('check', 'check projector'))
-    .action((role, options) => accept(check, { role, ...options }));
+    .action((role, options) => select(check, { role, ...options }));
 }
 
-/** One condition. `detail` names the setting, and describes success or gives the reason of the failure. */
+/** A line of the output. `detail` names the setting, and describes success or gives the reason of the failure. */
 type Check = { name: string; isMet: boolean; detail: string };
 
-/** Meets conditions once, up to the first that fails. Returns null then, and omits the conditions that depend on it. */
+/**
+ * Tries each condition once, up to the first that is not met. Returns null then, and leaves out the later conditions.
+ */
 type Try = <In, Out>(conditions: Preconditions<In, Out>, base: In) => Promise<Out | null>;
 
+/** Ends a list of conditions; the output already has the reason. */
 class NotMet extends Error {
   override name = 'NotMet';
 }
@@ -90,14 +93,16 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
       throw error;
     });
   await checkers[options.role](tryAll, context);
-  const isWell = checks.every(({ isMet }) => isMet);
   const text = checks.map(
     ({ name, isMet, detail }) => `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`,
   );
-  return output(options, checks, lines(text), isWell ? 0 : 1);
+  return output(options, checks, lines(text), checks.every(({ isMet }) => isMet) ? 0 : 1);
 }
 
-/** Prints every invalid variable of the role, and exits, before anything is connected. */
+/**
+ * The checks of each role. If a setting is invalid, the verb prints all invalid settings and exits before it connects
+ * to a server.
+ */
 const checkers: Record<Role, (tryAll: Try, context: Context) => Promise<void>> = {
   projector: async (tryAll, context) => {
     const config = configOrExit(projectorConfig(context.environment));
@@ -136,7 +141,9 @@ const silent = createLogger('cli', 'silent', createLogOutput({ stream: 'stderr' 
 
 type Clients = { mongo: MongoClient; brokers: Brokers };
 
-/** Does not connect to the servers, because the conditions do. */
+/**
+ * Creates the clients, and closes them after `use`. They are not connected yet, because the conditions connect them.
+ */
 async function withClients(
   context: Context,
   config: KafkaConfig & { MONGODB_URL: string },
@@ -156,7 +163,7 @@ async function withClients(
 
 type ModelDeps = { mongo: MongoClient; control: Db; config: { MONGODB_URL: string; DATABASE_NAME: string } };
 
-/** There is a read model. */
+/** A read model exists. */
 const readModel = preconditionsOf<ModelDeps>().and({
   name: 'read model',
   setting: 'DATABASE_NAME',
@@ -164,7 +171,7 @@ const readModel = preconditionsOf<ModelDeps>().and({
   describe: ({ active, config }) => `generation ${active} of ${config.DATABASE_NAME} is active`,
 });
 
-/** An API can answer: it has its rights, and `/readyz` is 200. */
+/** An API replica could answer: it has its rights, and `/readyz` would be 200. */
 const serve = readModel
   .and({
     name: 'rights',
@@ -207,7 +214,7 @@ const countRequests = preconditionsOf<{ config: ApiConfig }>().and({
   describe: () => 'counts requests',
 });
 
-/** An operator's commands see the topics, and their configuration. */
+/** The operator's Kafka user sees the topics and their configuration. */
 const readTopics = reachBrokers
   .and({
     name: 'topics',

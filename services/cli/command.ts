@@ -3,7 +3,7 @@ import { release } from '../../shared/runtime/release.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { addAccept } from './accept.ts';
 import { addCheck } from './check.ts';
-import type { Accept, Context, Output } from './context.ts';
+import type { Context, Output, SelectVerb } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
@@ -12,7 +12,7 @@ import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
 import { addVerify } from './verify.ts';
 
-/** A verb that the arguments select, with its options. `run` runs it with them. */
+/** The verb that the arguments select, with its options. */
 type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
@@ -35,7 +35,7 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
-    const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
+    const problem = error.code === 'commander.help' ? missingVerb(program, args) : problemText(output.error);
     return { usageError: [problem, `Help: ${pathTo(program, args)} --help`] };
   }
   if (!command) throw new Error('no verb has run: every verb needs an action');
@@ -48,7 +48,8 @@ function pathTo(program: CommandUnknownOpts, [first, ...rest]: string[]): string
   return found ? `${program.name()} ${pathTo(found, rest)}` : program.name();
 }
 
-const inOneLine = (text: string) =>
+/** Commander's text of a usage error, on one line and without its prefix. */
+const problemText = (text: string) =>
   text
     .replace(/^error: /, '')
     .trim()
@@ -66,7 +67,7 @@ Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or inva
 `;
 
 /** `output` receives the text that commander would print. */
-function createProgram(programName: string, output: { help: string; error: string }, accept: Accept) {
+function createProgram(programName: string, output: { help: string; error: string }, select: SelectVerb) {
   // These settings come first, because each verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()
@@ -83,16 +84,16 @@ function createProgram(programName: string, output: { help: string; error: strin
     )
     .version(release)
     .helpCommand(false);
-  addTopics(program, accept);
-  addStatus(program, accept);
-  addCheck(program, accept);
-  addTrace(program, accept);
-  addExplain(program, accept);
-  addAccept(program, accept);
-  addRebuild(program, accept);
-  addVerify(program, accept);
-  addDeadLetters(program, accept);
-  addKeys(program, accept);
+  addTopics(program, select);
+  addStatus(program, select);
+  addCheck(program, select);
+  addTrace(program, select);
+  addExplain(program, select);
+  addAccept(program, select);
+  addRebuild(program, select);
+  addVerify(program, select);
+  addDeadLetters(program, select);
+  addKeys(program, select);
   program.addHelpText('after', environmentAndExitCodes);
   return program;
 }

@@ -7,7 +7,7 @@ import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
 
-/** Re-driving applies records by the projector's rules, so it shares its setting. */
+/** `TOMBSTONE_DAYS` is a setting of the projector: a redrive applies records by the projector's rules. */
 const mongoSettings = {
   ...storeSettings,
   ...logSetting,
@@ -21,7 +21,7 @@ const mongoSettings = {
     ),
 };
 
-/** A new key is published like an event of the source system, and begins as the API expects. */
+/** `KEY_PREFIX` is a setting of the API: the token of a new key begins as the API expects. */
 const topicSettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
 
 /** The settings of a verb on MongoDB alone. */

@@ -23,39 +23,37 @@ export type Terminal = {
   report: (line: string) => void;
   /** Prints a line to standard error that the next one overwrites. Prints nothing if that is not a terminal. */
   progress: (done: number, total: number) => void;
-  /** Asks the operator; null without a terminal. */
+  /** Asks the operator a question; null without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | null;
 };
 
-/** The reader of standard output has ended, as `head` does once it has seen enough. */
+/** Whether the reader of standard output has ended, as `head` does once it has read enough. */
 export const isClosedPipe = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EPIPE';
 
 /** The environment of one run of a verb. `cli` is how an operator starts the program. */
 export type Context = { verb: string; cli: string; environment: Environment; terminal: Terminal };
 
-/** Receives the verb that the arguments select. main.ts calls `run` later, with a context and these options. */
-export type Accept = <O>(run: (context: Context, options: O) => Promise<Output>, options: O) => void;
+/** Receives the verb that the arguments select. run.ts later calls `run` with a context and these options. */
+export type SelectVerb = <O>(run: (context: Context, options: O) => Promise<Output>, options: O) => void;
 
-/** An error in the arguments that only the settings or the environment reveal. Exit code 2. */
+/** An error in the arguments that only the settings or the environment show. The exit code is 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Asks on the terminal before the command goes on to `act`. */
+/** Asks the operator on the terminal whether to `act`, a verb such as `delete`. Throws without a terminal. */
 export async function confirmed({ confirm }: Terminal, act: string, question: string): Promise<boolean> {
   if (confirm) return confirm(`${question} [y/N] `);
   throw new UsageError(`there is no terminal to ask for confirmation: add --yes to ${act} without asking`);
 }
 
+/** If Kafka takes longer than this to connect, a line names the brokers, in milliseconds. A busy machine needs less. */
+const reportWaitAfterMs = 5_000;
 /**
- * After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it.
+ * The time limit of connecting to Kafka, in milliseconds: longer than the 20 seconds for which kafkajs repeats refused
+ * connections, and shorter than the 30 seconds after which it takes a silent broker for a connected one.
  */
-const patienceMs = 5_000;
-/**
- * Kafka has this long to connect, in milliseconds. kafkajs repeats refused connections for about 20 seconds. It takes a
- * silent broker for a connected one after 30, and fails later without naming it.
- */
-const connectWithinMs = 25_000;
+const connectTimeoutMs = 25_000;
 
 export type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
@@ -77,9 +75,9 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
     // The clients connect one after the other: if the first fails, the second must not connect after the disconnect and
     // keep the process alive.
     const connecting = admin.connect().then(() => log.connect());
-    const silence = `no answer for ${connectWithinMs / 1_000} s`;
+    const silence = `no answer for ${connectTimeoutMs / 1_000} s`;
     const silent = () => Promise.reject(new kafkajs.KafkaJSConnectionError(lastError ?? silence));
-    await explainFailure('Kafka (KAFKA_BROKERS)', within(connectWithinMs, connecting, silent));
+    await explainFailure('Kafka (KAFKA_BROKERS)', within(connectTimeoutMs, connecting, silent));
     return { kafka, admin, log };
   })();
   clients.catch(() => undefined);
@@ -97,7 +95,7 @@ export async function withKafka<T>(
   const waiting = setTimeout(() => {
     const reason = lastError() === null ? '' : `: ${lastError()}`;
     context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}${reason}`);
-  }, patienceMs);
+  }, reportWaitAfterMs);
   try {
     return await use(await clients.finally(() => clearTimeout(waiting)), logger);
   } finally {
@@ -141,12 +139,12 @@ export async function withMongo<C extends MongoConfig, T>(
   }
 }
 
-/** kafkajs waits for requests in progress before it closes, without a limit. This is in milliseconds. */
-const closeWithinMs = 3_000;
+/** The time limit of a close, in milliseconds: kafkajs waits for requests in progress without a limit. */
+const closeTimeoutMs = 3_000;
 
 /** Waits for a close, but no longer than 3 seconds: the process ends afterwards. Never rejects. */
 export const closeWithin = (closing: Promise<unknown>): Promise<unknown> =>
-  within(closeWithinMs, Promise.allSettled([closing]), () => undefined);
+  within(closeTimeoutMs, Promise.allSettled([closing]), () => undefined);
 
 async function explainFailure(server: string, connecting: Promise<unknown>): Promise<void> {
   try {

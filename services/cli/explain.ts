@@ -13,12 +13,12 @@ import {
 } from '../operations/explain/rows.ts';
 import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
-import type { Accept } from './context.ts';
+import type { SelectVerb } from './context.ts';
 import { type ControlVerb, type MongoVerb, onControl, onMongo } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output, rows } from './output.ts';
 
-export function addExplain(program: Command, accept: Accept): void {
+export function addExplain(program: Command, select: SelectVerb): void {
   program
     .command('explain')
     .description(
@@ -29,17 +29,17 @@ export function addExplain(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if there is no document and no dead letter.')
     .addHelpText('after', example('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((id, options) => accept(onMongo(printExplanation), { ...options, id }));
+    .action((id, options) => select(onMongo(printExplanation), { ...options, id }));
 }
 
-export function addTrace(program: Command, accept: Accept): void {
+export function addTrace(program: Command, select: SelectVerb): void {
   program
     .command('trace')
     .description('print the stored trace of one API request')
     .argument('<Request-Id>', 'from the Request-Id header of the response', requestIdOf)
     .addOption(jsonOption())
     .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((requestId, options) => accept(onControl(printTrace), { requestId, ...options }));
+    .action((requestId, options) => select(onControl(printTrace), { requestId, ...options }));
 }
 
 function requestIdOf(text: string): string {

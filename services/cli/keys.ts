@@ -6,19 +6,19 @@ import { createKey, type NewKey, type PublishDeps } from '../operations/keys/cre
 import { areBlocksLost, blockKey, type ListedKey, listKeys, unblockKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
 import {
-  type Accept,
   closeWithin,
   confirmed,
   type Context,
   type KafkaConfig,
   type Output,
+  type SelectVerb,
   withKafka,
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
-export function addKeys(program: Command, accept: Accept): void {
+export function addKeys(program: Command, select: SelectVerb): void {
   const group = program
     .command('keys')
     .helpCommand(false)
@@ -29,8 +29,8 @@ export function addKeys(program: Command, accept: Accept): void {
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
     .addHelpText('after', example('keys list --org org_1'))
-    .action((options) => accept(onMongo(list), options));
-  addCreate(group, accept);
+    .action((options) => select(onMongo(list), options));
+  addCreate(group, select);
   group
     .command('archive')
     .description('publish that a key made by "keys create" is archived; asks for confirmation on a terminal')
@@ -44,7 +44,7 @@ export function addKeys(program: Command, accept: Accept): void {
         'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', example('keys archive key_01K3QZ8M4T'))
-    .action((id, options) => accept(onMongo(archive), { id, ...options }));
+    .action((id, options) => select(onMongo(archive), { id, ...options }));
   group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
@@ -56,16 +56,16 @@ export function addKeys(program: Command, accept: Accept): void {
         'refuses whatever other key has it, even once this key is deleted.',
     )
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
-    .action((id, options) => accept(onMongo(block), { id, ...options }));
+    .action((id, options) => select(onMongo(block), { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
-    .action((id) => accept(onMongo(unblock), { id }));
+    .action((id) => select(onMongo(unblock), { id }));
 }
 
-function addCreate(group: Command, accept: Accept): void {
+function addCreate(group: Command, select: SelectVerb): void {
   group
     .command('create')
     .description('publish a new API key, and print its token, which is stored nowhere')
@@ -85,7 +85,7 @@ function addCreate(group: Command, accept: Accept): void {
         'Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', example('keys create --org org_1 --name Export --rate-limit 1000'))
-    .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
+    .action(({ org, ...options }) => select(create, { orgId: org, ...options }));
 }
 
 const modes = ['live', 'test'] as const;

@@ -28,12 +28,13 @@ const terminal: Terminal = {
   confirm: process.stdin.isTTY ? confirm : null,
 };
 
-// As in infra/run.sh. Has no effect where the folder is read-only, and holds for the modules that are loaded after it.
+// The cache speeds up the next start, as in infra/run.sh. It holds the modules that are imported below.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
-// Without a listener an error would end the process. One of stdout rejects `print`; without stderr the work goes on.
+// Without a listener, an error of a stream would end the process. An error of stdout still rejects `print`; the verb
+// continues without stderr.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-// The kernel ignores these signals for process 1, as which a Job's container runs a verb, unless it listens to them.
+// In a container, such as that of a Job, a verb is process 1: the kernel ignores signals to which it does not listen.
 if (process.pid === 1) {
   process.once('SIGTERM', () => process.exit(143));
   process.once('SIGINT', () => process.exit(130));

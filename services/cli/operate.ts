@@ -35,7 +35,7 @@ export const onMongo = <O>(run: MongoVerb<O>) =>
 
 export type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
 
-/** Connects a verb to Kafka and MongoDB. A refusal is one message, and exit code 1. */
+/** Connects a verb to Kafka and MongoDB. If the verb is refused, prints the refusal, with exit code 1. */
 export const withServers =
   <O extends Json>(run: OperatorVerb<O>) =>
   (context: Context, options: O): Promise<Output> => {
@@ -64,12 +64,12 @@ type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by
   useKafka: UseKafka;
 };
 
-/** Connects a verb that reads the facts to MongoDB, and to Kafka if it answers. */
+/** Connects a verb that reads the facts: to MongoDB, and to Kafka if it answers. */
 export function withFacts<T>(context: Context, use: (deps: FactsDeps) => Promise<T>): Promise<T> {
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, async (deps) => {
-    // Each broker once: without Kafka the rest is shown.
+    // Tries each broker once: without an answer of Kafka, the verb shows the facts of MongoDB.
     const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
     const useKafka: UseKafka = async (work) => work(await clients);
     try {

@@ -34,11 +34,11 @@ export function orgIdOf(text: string): string {
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
-/** The history has a thousand reasons in one document. */
+/** The longest reason. The history keeps a thousand reasons in one document of MongoDB, which has a limit of 16 MB. */
 const whyLengthMax = 500;
 
-/** The reason that a verb stores, for `of`. */
-export const whyOption = (of: string) => new Option('--why <text>', of).argParser(whyOf);
+/** The option for the reason that a verb stores. */
+export const whyOption = (description: string) => new Option('--why <text>', description).argParser(whyOf);
 
 function whyOf(text: string): string {
   if (text.trim() !== '' && text.length <= whyLengthMax) return text;

@@ -5,13 +5,13 @@ import type { Output } from './context.ts';
 export type Json = { json?: true | undefined };
 
 /**
- * Characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank, except
- * invisible ones, such as a soft hyphen or the empty Braille pattern.
+ * The characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank. It
+ * leaves out invisible characters, such as a soft hyphen or the empty Braille pattern.
  */
 const shown = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
 const unshown = new RegExp(`(?!${shown}|\n)[^]`, 'gu');
 
-/** A character as JSON escapes it: beyond the first 65,536 in two parts. */
+/** A character as JSON escapes it. A character beyond U+FFFF has two escapes. */
 const escaped = (character: string): string =>
   character
     .split('')
@@ -19,25 +19,27 @@ const escaped = (character: string): string =>
     .join('');
 
 /**
- * The text for a terminal. A name from the bus could otherwise hide rows or set the title of the window. JSON stays the
- * same value.
+ * The text with escapes in place of invisible characters. A name from Kafka could otherwise hide rows or change the
+ * title of the terminal. JSON keeps its value.
  */
 export const printable = (text: string): string => text.replace(unshown, escaped);
 
-/** A value from the bus for one line of text: a line end in it would look like the end of a row. */
+/** A value from Kafka on one line of text. A line end in it would look like the end of a row. */
 export const onOneLine = (value: string): string => value.replaceAll('\n', escaped);
 
-/** A mark at the beginning would be drawn over the blank before it. */
+/**
+ * Matches a value that can stand in a column as it is. A mark at its beginning would be drawn over the blank before.
+ */
 const oneColumn = new RegExp(`^(?!\\p{M})(?:(?!"| {2})${shown})+(?<! )$`, 'u');
 
 /**
- * A value for columns that two blanks part: in quotes unless it is shown as it is, is not empty and holds no quote, and
- * has blanks only singly and inside. So two values that differ never look alike.
+ * A value for a table whose columns are separated by two blanks. A value with a quote, with invisible characters or
+ * with blanks that could look like a separator is shown in quotes, so that two different values never look alike.
  */
 export const inOneColumn = (value: string): string =>
   oneColumn.test(value) && !value.startsWith(' ') ? value : JSON.stringify(value);
 
-/** Each text on one line, whatever the ids, names and reasons in it hold. */
+/** Puts each text on one line, even if an id, a name or a reason in it contains a line end. */
 export const lines = (texts: string[]): string => texts.map((text) => `${onOneLine(text)}\n`).join('');
 
 /** JSON for people and programs: one value, on several lines. */

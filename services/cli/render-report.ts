@@ -5,7 +5,7 @@ import { followsWithinSeconds, progressText, recordsLeft } from '../operations/p
 import type { GenerationReport, Report } from '../operations/report.ts';
 import { lines, table } from './output.ts';
 
-/** The partitions that lag most are listed, up to this number. */
+/** A generation lists at most this many partitions that lag, those that lag most. */
 const laggingMax = 5;
 
 const isBad = ({ severity }: Finding) => severity === 'bad';
@@ -15,13 +15,14 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
  * served generation before the others. With `partitions`, a generation lists every partition, also one without lag.
  */
 export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
-  const bad = generations.flatMap(({ number, findings: own }) =>
-    own.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
+  const badOfGenerations = generations.flatMap(({ number, findings: ofGeneration }) =>
+    ofGeneration.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
   );
-  const first = [...findings.filter(isBad), ...bad, ...findings.filter((one) => !isBad(one))];
+  const others = findings.filter((one) => !isBad(one));
+  const inOrder = [...findings.filter(isBad), ...badOfGenerations, ...others];
   return [
     lines([sentence]),
-    ...first.map((one) => renderFinding(one)),
+    ...inOrder.map((one) => renderFinding(one)),
     '\n',
     generations.map((one) => renderGeneration(one, partitions)).join('\n'),
   ].join('');
@@ -29,7 +30,7 @@ export function renderReport({ sentence, findings, generations }: Report, partit
 
 const labelWidth = 9;
 
-/** A finding about progress is the next step of an operator. */
+/** A finding about progress is labelled `next`, because it names the next step of an operator. */
 const labelOf = ({ severity }: Finding): string => (severity === 'progress' ? 'next' : severity);
 
 /** `attention  dead letters: 3`, and below it the command that fixes or accepts the finding. */

@@ -34,11 +34,13 @@ export async function runCommandLine(args: string[], environment: Environment, r
   }
 }
 
-/** A name in the question could otherwise hide the act that the operator confirms. */
+/** Shows the question on one line: a line end in a name could otherwise hide the act that the operator confirms. */
 const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
   confirm(printable(onOneLine(question)));
 
-/** Prints the output of a verb. Its exit code stays if the reader has ended, as `head` does, not if output is lost. */
+/**
+ * Prints the output of a verb. A reader that has ended, as `head` does, is no failure; any other lost output is one.
+ */
 async function printLast(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {
   try {
     await terminal.print(text);

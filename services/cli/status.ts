@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { type Counts, pendingText, readCounts } from '../operations/counts.ts';
 import { type Report, watchReports } from '../operations/report.ts';
-import type { Accept, Context, Output } from './context.ts';
+import type { Context, Output, SelectVerb } from './context.ts';
 import { withFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output, table } from './output.ts';
@@ -10,7 +10,7 @@ import { renderReport } from './render-report.ts';
 
 type StatusOptions = Json & { partitions?: true | undefined; check?: true | undefined };
 
-export function addStatus(program: Command, accept: Accept): void {
+export function addStatus(program: Command, select: SelectVerb): void {
   program
     .command('status')
     .description(
@@ -20,7 +20,7 @@ export function addStatus(program: Command, accept: Accept): void {
     .option('--check', 'exit with code 1 unless all is well')
     .addOption(jsonOption())
     .addHelpText('after', example('status', 'status --check', 'status --json | jq .deadLetters'))
-    .action((options) => accept(printStatus, options));
+    .action((options) => select(printStatus, options));
 }
 
 const printStatus = (context: Context, options: StatusOptions): Promise<Output> =>
@@ -39,15 +39,16 @@ const printStatus = (context: Context, options: StatusOptions): Promise<Output> 
 
 export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict === 'well' ? 0 : 1);
 
-export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
-  [
+export function renderStatus(report: Report, counts: Counts, partitions = false): string {
+  const notCounted = [...report.notCounted, ...counts.notCounted];
+  const documents = Object.entries(counts.documents ?? {});
+  return [
     renderReport(report, partitions),
     lines([`pending  ${pendingText(counts.pending)}`]),
-    ...[...report.notCounted, ...counts.notCounted].map(({ part, reason }) =>
-      lines([`not counted: ${part}: ${reason}`]),
-    ),
+    ...notCounted.map(({ part, reason }) => lines([`not counted: ${part}: ${reason}`])),
     table(
       ['documents', 'estimate'],
-      Object.entries(counts.documents ?? {}).map(([kind, count]) => [kind, String(count)]),
+      documents.map(([collection, count]) => [collection, String(count)]),
     ),
   ].join('\n');
+}

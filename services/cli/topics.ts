@@ -3,11 +3,11 @@ import { describeHidden } from '../../shared/kafka/find-topics.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { configs } from './config.ts';
-import { type Accept, type Context, type Output, withKafka } from './context.ts';
+import { type Context, type Output, type SelectVerb, withKafka } from './context.ts';
 import { example, wholeNumber } from './options.ts';
 import { lines } from './output.ts';
 
-export function addTopics(program: Command, accept: Accept): void {
+export function addTopics(program: Command, select: SelectVerb): void {
   program
     .command('topics')
     .helpCommand(false)
@@ -32,13 +32,13 @@ export function addTopics(program: Command, accept: Accept): void {
         'topics create --replication-factor 3 --min-insync-replicas 2',
       ),
     )
-    .action((options) => accept(create, options));
+    .action((options) => select(create, options));
 }
 
 function create(context: Context, options: TopicOptions): Promise<Output> {
   const config = configs.kafka(context.environment);
   return withKafka(context, config, async ({ admin, log }) => {
-    // They may exist: the list of all topics leaves them out.
+    // Hidden topics may exist. The list of all topics lacks them, so the verb would try to create them.
     const { hidden } = await log.find(topicsOf(config.TOPIC_PREFIX));
     if (hidden.length > 0) throw new Error(describeHidden(hidden));
     return { text: lines(await createTopics(admin, config.TOPIC_PREFIX, options)), exitCode: 0 };

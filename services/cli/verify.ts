@@ -3,12 +3,12 @@ import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import type { VerifyResult, Wrong } from '../operations/verify/result.ts';
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
-import { type Accept, type Context, UsageError } from './context.ts';
+import { type Context, type SelectVerb, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
 import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
-export function addVerify(program: Command, accept: Accept): void {
+export function addVerify(program: Command, select: SelectVerb): void {
   program
     .command('verify')
     .description('compare documents of the served generation with a fresh join of the stored entities')
@@ -16,7 +16,7 @@ export function addVerify(program: Command, accept: Accept): void {
     .argument('[ids...]', 'their ids; by default, all of the kind')
     .option('--repair', 'write the documents that differ')
     .option('--pace <documents>', 'the most documents a second, for busy hours', wholeNumber(1_000_000))
-    .option('--after <id>', 'go on after this document of the kind, as an earlier run has printed')
+    .option('--after <id>', 'continue after this document of the kind, as an earlier run has printed')
     .option(
       '--timeout <seconds>',
       'with --repair: how long projectors of another release may take to end',
@@ -27,7 +27,7 @@ export function addVerify(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nProjectors and readers go on meanwhile. Exit code 1 if a document differs, with --repair if one still does, or if an id names none.',
+      '\nProjectors and readers continue meanwhile. Exit code 1 if a document differs, or with --repair still differs, and if an id names no document.',
     )
     .addHelpText(
       'after',
@@ -38,7 +38,7 @@ export function addVerify(program: Command, accept: Accept): void {
         'verify ticket ti_1 ti_2',
       ),
     )
-    .action((kind, ids, options) => accept(verify, { kind, ids, ...options }));
+    .action((kind, ids, options) => select(verify, { kind, ids, ...options }));
 }
 
 type Options = Json & {

@@ -12,7 +12,7 @@ import {
   isFiltered,
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
-import type { Accept } from '../context.ts';
+import type { SelectVerb } from '../context.ts';
 import { onMongo } from '../operate.ts';
 import { example, jsonOption, orgIdOf, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
@@ -43,7 +43,7 @@ const selecting = (group: Command, name: string) =>
     .option('--limit <n>', 'at most this many; with filters or --all', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--all', 'select every dead letter');
 
-export function addDeadLetters(program: Command, accept: Accept): void {
+export function addDeadLetters(program: Command, select: SelectVerb): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
@@ -53,7 +53,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json, ...filter }) => accept(onMongo(verbs.list), { filter, limit, json }));
+    .action(({ limit, json, ...filter }) => select(onMongo(verbs.list), { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
@@ -65,13 +65,13 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       '\nThe bytes of a record above 8 MB, or beyond the share of its topic, are in Kafka alone.',
     )
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
-    .action((id, options) => accept(onMongo(verbs.show), { id, ...options }));
-  addRedrive(group, accept);
-  addPurge(group, accept);
-  addSkip(group, accept);
+    .action((id, options) => select(onMongo(verbs.show), { id, ...options }));
+  addRedrive(group, select);
+  addPurge(group, select);
+  addSkip(group, select);
 }
 
-function addRedrive(group: Command, accept: Accept): void {
+function addRedrive(group: Command, select: SelectVerb): void {
   selecting(group, 'redrive')
     .description(
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
@@ -89,11 +89,11 @@ function addRedrive(group: Command, accept: Accept): void {
       ),
     )
     .action((ids, { dryRun, json, ...options }, verb) =>
-      accept(onMongo(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
+      select(onMongo(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
 }
 
-function addPurge(group: Command, accept: Accept): void {
+function addPurge(group: Command, select: SelectVerb): void {
   selecting(group, 'purge')
     .description('delete dead letters; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
@@ -105,11 +105,11 @@ function addPurge(group: Command, accept: Accept): void {
     )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
-      accept(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
+      select(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
 }
 
-function addSkip(group: Command, accept: Accept): void {
+function addSkip(group: Command, select: SelectVerb): void {
   group
     .command('skip')
     .description(
@@ -126,7 +126,7 @@ function addSkip(group: Command, accept: Accept): void {
         'failed once more. "redrive" applies it later.',
     )
     .addHelpText('after', example('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'))
-    .action((place, options) => accept(onMongo(skip), { place, ...options }));
+    .action((place, options) => select(onMongo(skip), { place, ...options }));
 }
 
 /** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */

@@ -14,26 +14,26 @@ export const skip: MongoVerb<Options> = async (deps, options, { terminal }) => {
   requireKnownTopic(place.topic, config);
   const record = placeText(place);
   const { generations, earlier } = await checkSkip(control, place);
-  const done = { record, generations, dryRun: dryRun ?? false };
+  const result = { record, generations, dryRun: dryRun ?? false };
   const describe = (text: string, ...more: string[]) => lines([`${record} ${text}`, ...more]);
   const missing = generations.filter((one) => !earlier?.generations.includes(one));
   if (earlier && missing.length === 0)
     return output(
       options,
-      done,
+      result,
       describe(`was skipped at ${earlier.at.toISOString()} by ${earlier.by} (${earlier.why})`),
     );
   const named = `generation ${missing.join(', ')}`;
   if (dryRun)
-    return output(options, done, describe(`would be skipped for ${named}. Dry run: nothing was changed`));
+    return output(options, result, describe(`would be skipped for ${named}. Dry run: nothing was changed`));
   const question = `Skip ${record} for ${named}? Readers lack its effect until it is re-driven.`;
   if (!yes && !(await confirmed(terminal, 'skip it', question)))
-    return output(options, done, describe('was not skipped'), 1);
+    return output(options, result, describe('was not skipped'), 1);
   await storeSkip(control, place, { generations: missing, by, why, at: await now() });
   const next = `see: ${cli} dead-letters list --reason skipped`;
   return output(
     options,
-    done,
-    describe(`is skipped for ${named}: a dead letter once its batch has failed again`, next),
+    result,
+    describe(`is skipped for ${named}: it becomes a dead letter once its batch has failed again`, next),
   );
 };

@@ -28,7 +28,7 @@ import { confirmed, type Output, type Terminal, UsageError, withKafka } from '..
 import type { MongoVerb, ServedDeps } from '../operate.ts';
 import { asJson, type Json, lines, output, rows } from '../output.ts';
 
-/** Only the settings name the topics that exist. */
+/** Throws a usage error for a topic that the settings do not name. `option` is the option that has it. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
   const topics = topicsOf(TOPIC_PREFIX);
   if (!topics.includes(topic))
@@ -48,7 +48,7 @@ export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }>
 
 const detailLengthMax = 76;
 
-/** A line without half a word at its end. */
+/** The text on one line of a terminal, cut after a whole word. */
 const shortened = (text: string): string =>
   text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
-import type { Accept } from '../context.ts';
+import type { SelectVerb } from '../context.ts';
 import { onMongo, withServers } from '../operate.ts';
 import { example, jsonOption, wholeNumber, whyOption } from '../options.ts';
 import { keeps } from './keeps.ts';
@@ -12,7 +12,7 @@ const why = (text: string) => whyOption('the reason, for the history').default(t
 const timeout = (of: string, value: number) =>
   new Option('--timeout <seconds>', of).argParser(number).default(value);
 
-export function addRebuild(program: Command, accept: Accept): void {
+export function addRebuild(program: Command, select: SelectVerb): void {
   const group = program
     .command('rebuild')
     .helpCommand(false)
@@ -21,36 +21,36 @@ export function addRebuild(program: Command, accept: Accept): void {
       'after',
       '\nThe steps in their order: start, await, compare, promote, drop. See docs/rebuilding.md.\n',
     );
-  addBuilding(group, accept);
-  addComparing(group, accept);
-  addSwitching(group, accept);
-  addKeeping(group, accept);
+  addBuilding(group, select);
+  addComparing(group, select);
+  addSwitching(group, select);
+  addKeeping(group, select);
 }
 
-function addBuilding(group: Command, accept: Accept): void {
+function addBuilding(group: Command, select: SelectVerb): void {
   group
     .command('start')
     .description('check that a rebuild is safe, and register a new generation')
     .addOption(why('a rebuild'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))
-    .action((options) => accept(withServers(verbs.start), options));
+    .action((options) => select(withServers(verbs.start), options));
   group
     .command('status')
     .description('print the verdict, the findings with their fixes, and each generation with its progress')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
-    .action((options) => accept(verbs.status, options));
+    .action((options) => select(verbs.status, options));
   group
     .command('history')
     .description('print every change of a generation: who, when, from which state to which, and why')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild history'))
-    .action((options) => accept(onMongo(verbs.history), options));
+    .action((options) => select(onMongo(verbs.history), options));
 }
 
-function addComparing(group: Command, accept: Accept): void {
+function addComparing(group: Command, select: SelectVerb): void {
   group
     .command('await')
     .description('wait until a build is ready to be compared and promoted')
@@ -62,7 +62,7 @@ function addComparing(group: Command, accept: Accept): void {
       '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
     )
     .addHelpText('after', example('rebuild await 2 --timeout 7200'))
-    .action((generation, options) => accept(withServers(verbs.awaitVerb), { generation, ...options }));
+    .action((generation, options) => select(withServers(verbs.awaitVerb), { generation, ...options }));
   group
     .command('compare')
     .description('compare every document of a generation with that of the active one, as the API presents it')
@@ -75,10 +75,10 @@ function addComparing(group: Command, accept: Accept): void {
         'pending, refs, version, unreadable.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
     )
     .addHelpText('after', example('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
-    .action((generation, options) => accept(withServers(verbs.compare), { generation, ...options }));
+    .action((generation, options) => select(withServers(verbs.compare), { generation, ...options }));
 }
 
-function addSwitching(group: Command, accept: Accept): void {
+function addSwitching(group: Command, select: SelectVerb): void {
   const switching = (step: 'promote' | 'rollback', reason: string) =>
     group
       .command(step)
@@ -97,7 +97,7 @@ function addSwitching(group: Command, accept: Accept): void {
         '\nExit code 0 when every live API replica serves it, 1 when a check fails or a replica does not follow in time.',
       )
       .action((generation, options) =>
-        accept(withServers(verbs.switching(step)), { generation, ...options }),
+        select(withServers(verbs.switching(step)), { generation, ...options }),
       );
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')
@@ -115,10 +115,10 @@ function addSwitching(group: Command, accept: Accept): void {
     .addOption(why('a drop'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
-    .action((generation, options) => accept(withServers(verbs.drop), { generation, ...options }));
+    .action((generation, options) => select(withServers(verbs.drop), { generation, ...options }));
 }
 
-function addKeeping(group: Command, accept: Accept): void {
+function addKeeping(group: Command, select: SelectVerb): void {
   group
     .command('keeps')
     .description(
@@ -128,7 +128,7 @@ function addKeeping(group: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
     .addHelpText('after', example('rebuild keeps 1 2'))
-    .action((generations, options) => accept(keeps, { kept: generations.map(number), ...options }));
+    .action((generations, options) => select(keeps, { kept: generations.map(number), ...options }));
 }
 
 /** Parses `kind:field`, and appends it. */

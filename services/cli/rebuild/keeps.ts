@@ -6,13 +6,14 @@ import { type Json, lines, output } from '../output.ts';
 
 const fixes = [
   'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
-  // Helm refuses every upgrade after a rollback that a hook has ended.
+  // After a rollback that a hook has stopped, Helm refuses every upgrade.
   'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
 ];
 
 /**
- * Reports whether the active generation is one whose projectors stay. Fails only if the answer is no. While MongoDB is
- * away or its address is missing, the answer is unknown, and the change of the deployment may bring MongoDB.
+ * Reports whether the projectors of the active generation are among those that a deployment keeps. Fails only if they
+ * are not. While MongoDB is away or has no address, the answer is unknown and the verb succeeds: the same deployment
+ * may bring MongoDB.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const unknownBecause = (reason: string) =>
