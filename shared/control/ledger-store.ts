@@ -237,15 +237,18 @@ export async function carryOverDeadLetters(
   await changeSpans(control, ids, (span) => carryOver(span, numbers, find));
 }
 
-/** Marks the records that a generation lacks as lost by the log of a partition, from an offset on. */
+/** Marks the records that a generation lacks as lost by the logs of partitions, each from an offset on. */
 export async function storeLost(
   control: Db,
   generation: number,
-  { from, ...place }: TopicPartition & { from: number },
+  lost: (TopicPartition & { from: number })[],
 ): Promise<void> {
+  const firstLost = new Map(lost.map((one) => [partitionKey(one), one.from]));
   const ids = await spanIds(control, { 'groups.generations': generation });
-  const ofLog = ids.filter((id) => id.startsWith(`${partitionKey(place)}/`));
-  await changeSpans(control, ofLog, (span) => markLost(span, generation, from));
+  const ofLogs = ids.filter((id) => firstLost.has(id.slice(0, id.lastIndexOf('/'))));
+  await changeSpans(control, ofLogs, (span) =>
+    markLost(span, generation, firstLost.get(partitionKey(span)) ?? Infinity),
+  );
 }
 
 /** Forgets the purged records and the skips of a partition before an offset. */

@@ -32,9 +32,9 @@ describe('a partition that stands still at a record', () => {
     await publish(tag('tag_1'));
     await start({ settings: proxied.settings });
     await applied();
-    // given a document whose write MongoDB fails with an error that may pass, so the projector retries without end
+    // given a document that MongoDB fails to read and to write, with an error that may pass: the projector retries
     proxied.state.answer = ({ name, command }) =>
-      /^(insert|update) tags$/.test(name) && JSON.stringify(command).includes('tag_bad')
+      /^(find|insert|update) tags$/.test(name) && JSON.stringify(command).includes('tag_bad')
         ? { code: 8, errmsg: 'a page of the file is damaged' }
         : null;
     await publish(tag('tag_2'), tag('tag_bad'), tag('tag_3'));

@@ -155,7 +155,7 @@ describe('dead letters of several generations', () => {
     ];
     // and a topic whose new log projectors read since an operator accepted the gap, with a record that they reject
     const lost = { topic: reset, partition: 0, from: 0 };
-    await storeLost(rebuild.control, 2, lost);
+    await storeLost(rebuild.control, 2, [lost]);
     ids.push(await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5 }));
     expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
     expect(await Promise.all(ids.map(generationsLacking))).toEqual([

@@ -59,10 +59,8 @@ async function forgetLost(deps: GapDeps, generation: number, found: Continuation
   const lost = found.flatMap(({ topic, partition, lostFrom: from, position }): LostRecords[] =>
     from === null ? [] : [{ topic, partition, from, position }],
   );
-  for (const one of lost) {
-    await removeSkips(deps.control, generation, one);
-    await storeLost(deps.control, generation, one);
-  }
+  for (const one of lost) await removeSkips(deps.control, generation, one);
+  if (lost.length > 0) await storeLost(deps.control, generation, lost);
   for (const [topic, ofTopic] of Map.groupBy(lost, (one) => one.topic))
     await forgetPositions(deps, generation, topic, ofTopic);
 }

@@ -83,8 +83,10 @@ export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outc
   const { standing, attached } = await storeDeadLetters(deps, topic, rejected);
   for (const { record, rejection, error } of rejected.filter(isProjectorError))
     deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
-  // Only dead letters with stored bytes have anything to erase.
-  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: attached }));
+  // Only dead letters with stored bytes have anything to erase. The sweep looks for the entities of skipped records:
+  // MongoDB may fail to read their documents, and the partition must go on.
+  const read = attached.filter(({ rejection }) => rejection.reason !== 'skipped');
+  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: read }));
   return {
     events: changes.length,
     rejected: standing.map(({ rejection }) => rejection.reason),
