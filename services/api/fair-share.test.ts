@@ -1,26 +1,52 @@
 import { isWithinShare } from './fair-share.ts';
 
-/** Whether a key may use `more` of a limit of 100, at this use by all, by its organization and by itself. */
-const mayUse = (all: number, org: number, key: number, more: number) =>
-  isWithinShare(100, more, { all, org, key });
+const limit = 100;
 
 it.each([
-  ['has a quarter', 49, 24, 0, 1, true],
-  ['has no more than a quarter', 49, 25, 0, 1, false],
-  ['has a quarter of the rest once half is in use', 60, 9, 0, 1, true],
-  ['has no more than a quarter of the rest', 60, 10, 0, 1, false],
-  ['may exceed its share by a large read', 49, 24, 0, 50, true],
-  ['may not exceed it once half is in use', 60, 9, 0, 2, false],
-  ['may always start', 99, 0, 0, 50, true],
-])('an organization %s', (_, all, org, key, more, expected) => {
-  expect(mayUse(all, org, key, more)).toBe(expected);
+  { name: 'has a quarter', used: { all: 49, org: 24, key: 0 }, more: 1, mayUse: true },
+  { name: 'has no more than a quarter', used: { all: 49, org: 25, key: 0 }, more: 1, mayUse: false },
+  {
+    name: 'has a quarter of the rest once half is in use',
+    used: { all: 60, org: 9, key: 0 },
+    more: 1,
+    mayUse: true,
+  },
+  {
+    name: 'has no more than a quarter of the rest',
+    used: { all: 60, org: 10, key: 0 },
+    more: 1,
+    mayUse: false,
+  },
+  {
+    name: 'may exceed its share by a large read',
+    used: { all: 49, org: 24, key: 0 },
+    more: 50,
+    mayUse: true,
+  },
+  {
+    name: 'may not exceed its share once half is in use',
+    used: { all: 60, org: 9, key: 0 },
+    more: 2,
+    mayUse: false,
+  },
+  { name: 'may always start', used: { all: 99, org: 0, key: 0 }, more: 50, mayUse: true },
+])('an organization $name', ({ used, more, mayUse }) => {
+  expect(isWithinShare(limit, more, used)).toBe(mayUse);
 });
 
 it.each([
-  ['has half of the share of its organization', 40, 12, 12, 1, true],
-  ['has no more, so that the other keys have capacity', 40, 13, 13, 1, false],
-  ['has half of the smaller share once half is in use', 60, 4, 4, 1, true],
-  ['has no more of the smaller share', 60, 5, 5, 1, false],
-])('a key %s', (_, all, org, key, more, expected) => {
-  expect(mayUse(all, org, key, more)).toBe(expected);
+  { name: 'has half of the share of its organization', used: { all: 40, org: 12, key: 12 }, mayUse: true },
+  {
+    name: 'has no more, so that the other keys have capacity',
+    used: { all: 40, org: 13, key: 13 },
+    mayUse: false,
+  },
+  {
+    name: 'has half of the smaller share once half is in use',
+    used: { all: 60, org: 4, key: 4 },
+    mayUse: true,
+  },
+  { name: 'has no more of the smaller share', used: { all: 60, org: 5, key: 5 }, mayUse: false },
+])('a key $name', ({ used, mayUse }) => {
+  expect(isWithinShare(limit, 1, used)).toBe(mayUse);
 });

@@ -6,7 +6,7 @@ import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
 import type { Page, Site } from './layout.ts';
-import { fenced, inline, markdownPage, readMarkdown, renderMarkdown, toMarkdown } from './markdown.ts';
+import { fenced, markdownPage, readMarkdown, renderInline, renderMarkdown, toMarkdown } from './markdown.ts';
 
 /** The introduction of docs/errors.md is the list of all codes; each section is the page of its code. */
 export function errorPages(site: Site): Page[] {
@@ -45,7 +45,7 @@ ${fenced('json', example)}
     description: message,
     markdown,
     body: html`<h1><code>${code}</code></h1>
-      <p>${statusText}, type <code>${type}</code>. ${inline(message)}</p>
+      <p>${statusText}, type <code>${type}</code>. ${renderInline(message)}</p>
       ${renderMarkdown(site, section)}
       <h2>Example</h2>
       ${codeBlock(`Example of ${code}`, example)}

@@ -14,7 +14,7 @@ const marked = new Marked({
     code: ({ text, lang = '' }) => codeBlock(lang.replace(/^\S+ ?/, ''), text).html,
     heading({ depth, text, tokens }) {
       const content = { html: this.parser.parseInline(tokens) };
-      return depth === 1 ? `<h1>${content.html}</h1>` : heading(depth, idOf(text), content).html;
+      return depth === 1 ? `<h1>${content.html}</h1>` : heading(depth, headingIdOf(text), content).html;
     },
     table({ header, rows }) {
       const titles = header.map(({ text }) => text);
@@ -29,7 +29,7 @@ const marked = new Marked({
 });
 
 /** The id of a heading, as hosts of repositories derive it from the text. */
-const idOf = (text: string): string =>
+const headingIdOf = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\w -]/g, '')
@@ -39,7 +39,9 @@ const isHeading = (token: Token): token is Tokens.Heading => token.type === 'hea
 
 /** The headings of the second level. */
 export const headingsOf = (tokens: Token[]) =>
-  tokens.filter(isHeading).flatMap(({ depth, text }) => (depth === 2 ? [{ id: idOf(text), text }] : []));
+  tokens
+    .filter(isHeading)
+    .flatMap(({ depth, text }) => (depth === 2 ? [{ id: headingIdOf(text), text }] : []));
 
 /** The heading of the first level. */
 const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
@@ -60,22 +62,23 @@ export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =
   );
 
 /** The path of this site for each link between the files of docs/. */
-const targets: [RegExp, string][] = [
+const linkTargets: [RegExp, string][] = [
   [/^[./]*errors\.md#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],
   [new RegExp(`^[./]*(?:guides/)?(${Object.keys(guides).join('|')})\\.md(#[\\w-]+)?$`), '/docs/guides/$1$2'],
   [/^[./]*openapi\.json$/, '/docs'],
 ];
 
-function pathOf(link: string): string {
-  const [pattern, path] = targets.find(([each]) => each.test(link)) ?? [];
+function sitePathOf(link: string): string {
+  const [pattern, path] = linkTargets.find(([each]) => each.test(link)) ?? [];
   if (!pattern || !path) throw new Error(`docs/ links to ${link}, which this site does not serve`);
   return link.replace(pattern, path);
 }
 
+/** Renders tokens as HTML. Changes their links, which then lead to the pages of this site. */
 export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
   void marked.walkTokens(tokens, (token) => {
-    if (token.type === 'link') token.href = href(pathOf(String(token.href)));
+    if (token.type === 'link') token.href = href(sitePathOf(String(token.href)));
   });
   return { html: marked.parser(tokens) };
 }
@@ -90,7 +93,7 @@ export const toMarkdown = ({ markdownHref }: Site, tokens: Token[]): string =>
     .map(({ type, raw }) =>
       type === 'code'
         ? raw
-        : raw.replace(/\]\(([^)]+)\)/g, (_, link: string) => `](${markdownHref(pathOf(link))})`),
+        : raw.replace(/\]\(([^)]+)\)/g, (_, link: string) => `](${markdownHref(sitePathOf(link))})`),
     )
     .join('')
     .replace(/\n{3,}/g, '\n\n')
@@ -106,7 +109,7 @@ function firstSentence(tokens: Token[]): string {
   return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 
-/** The page of a text. */
+/** Creates a page from the tokens of a text. */
 export const markdownPage = (site: Site, { path, tokens }: { path: string; tokens: Token[] }): Page => ({
   path,
   title: titleOf(tokens),
@@ -116,5 +119,5 @@ export const markdownPage = (site: Site, { path, tokens }: { path: string; token
   body: renderMarkdown(site, tokens),
 });
 
-/** A sentence in Markdown. */
-export const inline = (text: string): Html => ({ html: marked.parseInline(text, { async: false }) });
+/** Renders a sentence in Markdown as HTML. */
+export const renderInline = (text: string): Html => ({ html: marked.parseInline(text, { async: false }) });

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../shared/pages/html.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Field } from './fields.ts';
 import { heading, type Page, type Site } from './layout.ts';
-import { headingsOf, inline, renderMarkdown } from './markdown.ts';
+import { headingsOf, renderInline, renderMarkdown } from './markdown.ts';
 import { linkCodes, type OperationContent, referenceContent } from './reference-content.ts';
 import { referenceMarkdown } from './reference-markdown.ts';
 
@@ -46,7 +46,7 @@ export function referencePage(site: Site, spec: OpenApiDocument): Page {
         ${groups.map(
           ({ id, name, description, operations }) =>
             html`${heading(2, id, html`${name}`)}
-              <p>${inline(description)}</p>
+              <p>${renderInline(description)}</p>
               ${operations.map((operation) => operationSection(site, operation))}`,
         )}
       </div>`,
@@ -65,7 +65,7 @@ function operationSection(
     <div>
       ${heading(3, id, html`${summary}`)}
       <p><code>GET ${path}</code></p>
-      <p>${inline(description)}</p>
+      <p>${renderInline(description)}</p>
       ${parameters.length > 0 ? html`<h4>Parameters</h4>` : ''} ${fieldList(parameters)}
       <h4>Fields of the response</h4>
       ${fieldList(fields)}
@@ -100,8 +100,8 @@ const fieldList = (fields: Field[]): Html =>
           ({ path, type, description, only }) =>
             html`<dt>
                 <code>${path}</code>
-                <span>${inline(type)}${only ? html`, only if ${inline(only)}` : ''}</span>
+                <span>${renderInline(type)}${only ? html`, only if ${renderInline(only)}` : ''}</span>
               </dt>
-              <dd>${inline(description)}</dd>`,
+              <dd>${renderInline(description)}</dd>`,
         )}
       </dl>`;

@@ -19,32 +19,34 @@ export async function sendAnswer(
   answer: Answer<unknown>,
   baseUrl: string | undefined,
 ): Promise<void> {
-  const sendBuffered = (text: string) => {
+  const linkAndSetType = () => {
+    linkNext(context, answer, baseUrl);
+    context.type = 'application/json';
+  };
+  const sendWhole = (text: string) => {
     const bytes = Buffer.byteLength(text);
     context.state.responseBytes = bytes;
     store.hold(bytes);
     if (isNotModified(context, etagOf(text))) return;
-    linkNext(context, answer, baseUrl);
-    context.type = 'application/json';
+    linkAndSetType();
     // Node sends the headers and a string in one write, but a buffer in a second write.
     context.body = text;
   };
   if ('body' in answer) {
-    sendBuffered(JSON.stringify(answer.body));
+    sendWhole(JSON.stringify(answer.body));
     return;
   }
   let text = '';
   while (text.length <= bufferedLengthMax) {
     const { value, done } = await answer.chunks.next();
     if (done) {
-      sendBuffered(text);
+      sendWhole(text);
       return;
     }
     text += value;
   }
-  linkNext(context, answer, baseUrl);
-  context.type = 'application/json';
-  streamBody(context, Readable.from(countPieces(context, store, text, answer.chunks), { highWaterMark: 1 }));
+  linkAndSetType();
+  streamBody(context, Readable.from(countBytesOf(context, store, text, answer.chunks), { highWaterMark: 1 }));
 }
 
 /**
@@ -60,7 +62,7 @@ function linkNext(context: Context, { nextCursor }: Answer<unknown>, baseUrl = '
   context.set('Link', `<${baseUrl}${path}?${query.toString()}>; rel="next"`);
 }
 
-/** Sends a stream. If it fails, the connection is reset, because the status has been sent. */
+/** Sends a stream. A failure resets the connection, because the status has been sent. */
 export function streamBody(context: Context, stream: Readable): void {
   stream.once('error', (error) => {
     context.state.failure = error;
@@ -74,14 +76,14 @@ export function streamBody(context: Context, stream: Readable): void {
  * of the result ends `rest`. It is not a generator, which would keep the last piece, uncounted, while it awaits the
  * next.
  */
-function countPieces(
+function countBytesOf(
   context: Context,
   store: StoreReader,
   first: string,
   rest: AsyncGenerator<string, void>,
 ): AsyncIterable<string> {
   let isFirst = true;
-  let release = () => undefined as void;
+  let release: () => void = () => undefined;
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
