@@ -31,7 +31,7 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
   let step = 0;
 
   const change = () => {
-    // Half of the changes open a ticket, so many tickets never change again. A later change would hide an omission.
+    // Half of the changes open a ticket, and most of them never change again. A later change would hide an omission.
     const make = state.conversations.length === 0 || random.chance(0.5) ? newTicket : reply;
     for (const event of make(state, new Date(startMs + step))) {
       for (const { pending, lagMax: stepsMax } of replicas) {

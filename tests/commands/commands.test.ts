@@ -17,7 +17,7 @@ const projector = useProjector({
 });
 afterAll(() => commands.close());
 
-/** The rows of a table, with or without their indexes. */
+/** The rows of a table, with their indexes only if the store has plans. */
 const rowsOf = (table: string, hasPlans: boolean): string[] =>
   table
     .trim()

@@ -3,21 +3,21 @@ import { kinds, resources } from '../../shared/documents/resources.ts';
 import { createAnsweringProxy, type ProxiedCommand } from '../support/answering-proxy.ts';
 import { isOfDriver, type Part, shapesOf } from './shape.ts';
 
-/** A shape that the services send, and the collections to which they send it. */
+/** A shape of command that the services send, and the collections to which they send it. */
 export type Recorded = {
   text: string;
   targets: Set<string>;
-  /** The first example, and its database. */
+  /** The first command of this shape, and its database. */
   example: { database: string; command: Part };
-  /** The indexes of its plan; null before `explainIndexes`, without a plan, and on the stand-in. */
+  /** The indexes of the plan; null without a plan, before `explainIndexes`, and on the stand-in. */
   indexes: string[] | null;
 };
 
 const entityCollections = new Set(kinds.map((kind) => resources[kind].collection));
 
 /**
- * The target of a shape: its collection, or `entities` if the services may send the shape to the collection of every
- * kind. The kinds to which they send it differ from run to run, with the batches of the engine.
+ * The target of a shape: a collection, or `entities` if the collection of every kind may receive the shape. The engine
+ * finds entities by `_id` and `refs`, in batches of kinds that differ from run to run.
  */
 function targetOf(collection: string, text: string): string {
   if (collection === '') return 'the database';
@@ -26,8 +26,8 @@ function targetOf(collection: string, text: string): string {
 }
 
 /**
- * A proxy of the store that records the commands of the services, as they send them. The clients of services name an
- * application; the clients of tests do not.
+ * Creates a proxy of the store that records the commands of the services. It leaves out the commands of tests, whose
+ * clients name no application.
  */
 export function recordCommands(mongodbUrl: string) {
   const recorded = new Map<string, Recorded>();
@@ -37,13 +37,13 @@ export function recordCommands(mongodbUrl: string) {
     if (isOfDriver(commandName)) return;
     if (lacksConcern(commandName, command)) concernFaults.add(JSON.stringify(command));
     const collection = typeof named === 'string' ? named : '';
-    for (const { text, alone } of shapesOf(commandName, command)) {
+    for (const { text, statement } of shapesOf(commandName, command)) {
       const target = targetOf(collection, text);
       const key = `${entityCollections.has(target) ? 'an entity' : target} ${text}`;
-      const example = { database: String(command.$db), command: alone };
-      const found = recorded.get(key) ?? { text, targets: new Set(), example, indexes: null };
-      found.targets.add(target);
-      recorded.set(key, found);
+      const example = { database: String(command.$db), command: statement };
+      const shape = recorded.get(key) ?? { text, targets: new Set(), example, indexes: null };
+      shape.targets.add(target);
+      recorded.set(key, shape);
     }
   };
   const proxy = createAnsweringProxy(mongodbUrl);
@@ -65,7 +65,7 @@ const writeCommands = [
   'dropDatabase',
 ];
 
-/** Whether a command leaves its read or write concern to the defaults of the cluster, which an operator may change. */
+/** Whether a command leaves its concern to the defaults of the cluster, which an operator may change. */
 function lacksConcern(name: string, command: Part): boolean {
   const { readConcern, writeConcern } = command as Record<
     string,
@@ -73,12 +73,11 @@ function lacksConcern(name: string, command: Part): boolean {
   >;
   if (readCommands.includes(name)) return readConcern?.level !== 'local';
   if (!writeCommands.includes(name)) return false;
-  // A fail-over may lose the latest traces.
+  // Traces need no journal or majority, because a fail-over may lose the latest of them.
   if (command.insert === 'request_traces') return writeConcern?.w !== 1;
   return writeConcern?.w !== 'majority' || writeConcern.j !== true;
 }
 
-/** The fields of a command that `explain` does not accept. */
 const notExplained = [
   '$db',
   'lsid',
@@ -89,9 +88,7 @@ const notExplained = [
   'txnNumber',
 ];
 
-/**
- * Asks MongoDB for the indexes of each shape that is not explained yet. The stand-in does not explain every command.
- */
+/** Asks MongoDB for the indexes of each shape without them. Does nothing on the stand-in, which cannot explain all. */
 export async function explainIndexes(mongo: MongoClient, recorded: Map<string, Recorded>): Promise<void> {
   if ('ferretdb' in (await mongo.db('admin').command({ buildInfo: 1 }))) return;
   for (const shape of recorded.values()) {
@@ -103,7 +100,7 @@ export async function explainIndexes(mongo: MongoClient, recorded: Map<string, R
   }
 }
 
-/** The names of the indexes that a plan scans; null for a plan without an index. */
+/** The names of the indexes that a plan scans. Null for a plan that scans nothing. */
 function indexesIn(plan: unknown): string[] | null {
   const names = new Set<string>();
   const visit = (value: unknown): void => {

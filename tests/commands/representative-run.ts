@@ -17,8 +17,8 @@ type Projector = ReturnType<typeof useProjector>;
 
 const token = 'svc_live_commands01234567';
 const expired = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
-const numbered = (length: number, event: (id: string) => Event) =>
-  Array.from({ length }, (_, index) => event(String(index).padStart(4, '0')));
+const numbered = (length: number, makeEvent: (number: string) => Event) =>
+  Array.from({ length }, (_, index) => makeEvent(String(index).padStart(4, '0')));
 
 /** More conversations than a ticket embeds, and more messages than a fan-out finds at once. */
 const backlog: Event[] = [
@@ -41,7 +41,7 @@ const backlog: Event[] = [
   ...numbered(2_010, (id) => created('message', `msg_${id}`, { conversationId: 'conv_0000' })),
 ];
 
-/** Applies a backlog, changes, deletions and dead letters, and lets a second projector sweep. */
+/** Projects a backlog and changes of every kind, stores dead letters, and sweeps with a second projector. */
 export async function project({
   environment,
   publish,
@@ -52,7 +52,7 @@ export async function project({
   deadLetters,
 }: Projector): Promise<void> {
   await publish(...backlog);
-  const first = await start();
+  const projector = await start();
   await applied();
   await publish(
     created('contact', 'con_1', { name: 'Grace' }, 2),
@@ -62,7 +62,7 @@ export async function project({
     created('conversation', 'conv_0001', { channelId: 'channel', ticketId: 'ti_2' }, 2),
     { ...created('user', 'user_1'), op: 'tombstone' },
   );
-  // An operator's edit: the next event replaces the document.
+  // An operator has edited a document. The next event replaces the document.
   await collectionOf(environment.database, 'qa').updateOne({ _id: 'qa' }, { $unset: { revision: '' } });
   await publish(created('qa', 'qa', {}, 2));
   await send('contact', { key: 'con_gone', value: '{' }, { key: 'con_bad', value: '{' });
@@ -70,21 +70,18 @@ export async function project({
   await publish(deletionOf(created('contact', 'con_gone'), 2));
   await applied();
   await eventually(async () => (await deadLetters()).length === 1);
-  await first.stop();
-  // Lets two orphans be due for the next sweep: one without a conversation, and one whose conversation has come.
+  await projector.stop();
+  // The sweep reads orphans only after days: here one without a conversation, and one whose conversation has come.
   await collectionOf(environment.database, 'message').updateMany(
     { _id: { $in: ['msg_orphan', 'msg_0000'] } },
     { $set: { orphanedAt: new Date(0) } },
   );
-  // A dead letter beyond the share of its topic has no bytes.
+  // The projector stores a dead letter beyond the share of its topic without its bytes.
   await start({ settings: { DEAD_LETTER_MEGABYTES_MAX: 1 } });
   await send('contact', { key: 'con_bad_too', value: '{'.repeat(200_000) });
   await applied();
-  for (const [kind, id] of [
-    ['conversation', 'conv_old'],
-    ['message', 'msg_orphan'],
-  ] as const)
-    await eventually(async () => (await find(kind, id))?.state === undefined);
+  await eventually(async () => (await find('conversation', 'conv_old'))?.state === undefined);
+  await eventually(async () => (await find('message', 'msg_orphan'))?.state === undefined);
   // Only the first sweep of an owner reads all conversations.
   const client = createMongo(environment.config.MONGODB_URL, 'projector');
   const database = client.db(environment.database.databaseName);
@@ -95,7 +92,7 @@ export async function project({
     now: () => new Date(),
   });
   await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
-  // Only a partition that stands still has a record to skip.
+  // An operator skips a record only in a partition that is stuck, which this run does not have.
   const control = client.db(environment.control.databaseName);
   const place = { topic: 'support.tags', partition: 0, offset: 1 };
   await storeSkip(control, place, { generations: [1], by: 'test', why: 'test', at: new Date() });
@@ -115,7 +112,7 @@ const paths = [
   ...['/v1/channels', '/v1/channels?type=email', '/v1/channels/channel', '/v1/knowledge/qa'],
 ];
 
-/** Requests every route of the API, with its filters and sorts. Returns the id of the first request. */
+/** Requests every route of the API with its filters and sorts. Returns the id of a request that has a trace. */
 export async function serve({ environment }: Projector): Promise<string> {
   const client = createMongo(environment.config.MONGODB_URL, 'api');
   const api = await startApi({ client, name: environment.name }, { settings: { REQUEST_TRACE_DAYS: 90 } });
@@ -126,8 +123,8 @@ export async function serve({ environment }: Projector): Promise<string> {
     requestIds.push(headers.get('request-id') ?? '');
   }
   const [requestId = ''] = requestIds;
-  const traced = requestTracesOf(environment.control);
-  await eventually(async () => (await traced.countDocuments({ 'traces._id': requestId })) === 1);
+  const traces = requestTracesOf(environment.control);
+  await eventually(async () => (await traces.countDocuments({ 'traces._id': requestId })) === 1);
   await api.close();
   await client.close();
   return requestId;
@@ -135,8 +132,8 @@ export async function serve({ environment }: Projector): Promise<string> {
 
 type Verb = (...args: string[]) => Promise<void>;
 
-/** Returns a function that runs a command of the CLI, and throws if its exit code is not among `codes`. */
-const verbRunner =
+/** Runs commands of the CLI, and fails at an exit code that is not among `codes`. */
+const verbOf =
   ({ cli }: Projector, codes = [0, 1]): Verb =>
   async (...args) => {
     const { code, errors } = await cli(...args);
@@ -144,7 +141,7 @@ const verbRunner =
   };
 
 export async function operate(projector: Projector, requestId: string): Promise<void> {
-  const run = verbRunner(projector);
+  const run = verbOf(projector);
   await run('status');
   for (const role of ['cli', 'projector', 'api']) await run('check', role);
   await run('trace', requestId);
@@ -153,7 +150,7 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('keys', 'block', 'key_1', '--why', 'test');
   await run('keys', 'list');
   await run('keys', 'unblock', 'key_1');
-  await verbRunner(projector, [0])('keys', 'archive', 'key_1', '--yes');
+  await verbOf(projector, [0])('keys', 'archive', 'key_1', '--yes');
   await storeDeadLetter(projector.environment, created('contact', 'con_1'), { offset: 900 });
   const [letter] = await projector.deadLetters();
   const id = letter?._id ?? '';
@@ -170,26 +167,23 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('verify', 'ticket', '--repair');
 }
 
-/** Runs a rebuild, its promotion, a rollback, and the promotion again. */
+/** Rebuilds, promotes the new generation, rolls back, and promotes again. */
 export async function rebuild(projector: Projector): Promise<void> {
-  const run = verbRunner(projector, [0]);
+  const run = verbOf(projector, [0]);
   await run('rebuild', 'start', '--why', 'test');
   await projector.start({ settings: { GENERATION: 2 } });
   await run('rebuild', 'await', '2');
   await run('rebuild', 'status');
   await run('rebuild', 'history');
   await run('rebuild', 'compare', '2');
-  for (const [verb, number] of [
-    ['promote', '2'],
-    ['rollback', '1'],
-    ['promote', '2'],
-  ] as const)
-    await run('rebuild', verb, number, '--why', 'test');
+  await run('rebuild', 'promote', '2', '--why', 'test');
+  await run('rebuild', 'rollback', '1', '--why', 'test');
+  await run('rebuild', 'promote', '2', '--why', 'test');
 }
 
 /** Accepts a gap of the active generation, and drops the formerly active generation. */
 export async function drop(projector: Projector): Promise<void> {
-  const run = verbRunner(projector, [0]);
+  const run = verbOf(projector, [0]);
   const { control } = projector.environment;
   await projector.stop();
   const gap = { topic: projector.topic('tag'), partition: 0, kind: 'diverged' as const, from: 0, to: 0 };

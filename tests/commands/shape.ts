@@ -1,4 +1,4 @@
-/** A command, or a part of one. */
+/** A document of BSON: a command, or a part of a command. */
 export type Part = Record<string, unknown>;
 
 /** Options that the driver adds, or that do not change the plan. */
@@ -10,25 +10,31 @@ const ignored = new Set([
 /** Commands that the driver sends for its own sessions, cursors and checks. */
 export const isOfDriver = (name: string) => ['endSessions', 'ping', 'killCursors', 'getMore'].includes(name);
 
+/** The text of a shape, and a command that contains only the statement of the shape. */
+type Shape = { text: string; statement: Part };
+
 /**
- * The shapes of a command: its parts that decide the plan, without values and without fields that it only writes. A
- * bulk has a shape for each statement. `alone` is the command with only that statement.
+ * Reduces a command to the parts that decide its plan: the shape has no values, and no fields that the command only
+ * writes. A bulk write has a shape for each of its statements.
  */
-export function shapesOf(name: string, command: Part): { text: string; alone: Part }[] {
+export function shapesOf(name: string, command: Part): Shape[] {
   const { [name]: target, updates, deletes, documents, ...options } = command;
-  if (updates)
-    return (updates as Part[]).map((one) => ({
-      text: updateText(one),
-      alone: { update: target, updates: [one] },
+  if (updates) {
+    return (updates as Part[]).map((update) => ({
+      text: updateText(update),
+      statement: { update: target, updates: [update] },
     }));
-  if (deletes)
-    return (deletes as Part[]).map((one) => ({
-      text: textOf('delete', one),
-      alone: { delete: target, deletes: [one] },
+  }
+  if (deletes) {
+    return (deletes as Part[]).map((deletion) => ({
+      text: textOf('delete', deletion),
+      statement: { delete: target, deletes: [deletion] },
     }));
+  }
   const hasPlan = ['find', 'aggregate', 'count', 'findAndModify'].includes(name);
-  const shown = documents || name === 'createIndexes' ? {} : options;
-  return [{ text: textOf(name, shown), alone: hasPlan ? { [name]: target, ...options } : {} }];
+  const describedOptions = documents || name === 'createIndexes' ? {} : options;
+  const statement = hasPlan ? { [name]: target, ...options } : {};
+  return [{ text: textOf(name, describedOptions), statement }];
 }
 
 function updateText({ q, u, upsert, multi, ...rest }: Part): string {
@@ -41,16 +47,16 @@ const textOf = (name: string, options: Part): string =>
     name,
     ...Object.entries(options)
       .filter(([option]) => !ignored.has(option))
-      .map(([option, value]) => part(option, value)),
+      .map(([option, value]) => optionText(option, value)),
   ]
     .filter((text) => text !== null)
     .join(' ');
 
-function part(option: string, value: unknown): string | null {
-  if (option === 'filter' || option === 'q' || option === 'query') return `{ ${conditions(value)} }`;
-  if (option === 'pipeline') return stages(value as Part[]);
-  if (option === 'u' || option === 'update') return `← ${update(value)}`;
-  if (option === 'sort') return `sort ${keys(value)}`;
+function optionText(option: string, value: unknown): string | null {
+  if (option === 'filter' || option === 'q' || option === 'query') return `{ ${conditionsText(value)} }`;
+  if (option === 'pipeline') return stagesText(value as Part[]);
+  if (option === 'u' || option === 'update') return `← ${operatorsText(value)}`;
+  if (option === 'sort') return `sort ${sortText(value)}`;
   if (option === 'hint') return `hint ${String(value)}`;
   if (option === 'fields') return 'projection';
   if (value === undefined || value === false || (option === 'limit' && value === 0)) return null;
@@ -61,8 +67,8 @@ function part(option: string, value: unknown): string | null {
 const entries = (value: unknown): [string, unknown][] =>
   value instanceof Map ? ([...value.entries()] as [string, unknown][]) : Object.entries(value ?? {});
 
-/** The fields of a sort, without their directions: an index serves an order and its reverse. */
-const keys = (value: unknown) =>
+/** The fields of an order, without directions, because an index serves an order and its reverse. */
+const sortText = (value: unknown) =>
   entries(value)
     .map(([field]) => field)
     .join(', ');
@@ -72,15 +78,15 @@ const isPlain = (value: unknown): value is object =>
   value !== null &&
   [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 
-/** Names each stage and condition once: some commands repeat them for each kind or partition. */
+/** Removes repetitions, because a command may repeat a stage or a condition for each kind or partition. */
 const unique = (texts: string[]) => [...new Set(texts)];
 
 const ranges = ['$gt', '$gte', '$lt', '$lte'];
 
-const conditions = (filter: unknown): string =>
+const conditionsText = (filter: unknown): string =>
   entries(filter)
     .map(([field, condition]): string => {
-      if (Array.isArray(condition)) return `${field} [${unique(condition.map(conditions)).join(' | ')}]`;
+      if (Array.isArray(condition)) return `${field} [${unique(condition.map(conditionsText)).join(' | ')}]`;
       if (field.startsWith('$') || !isPlain(condition)) return field;
       const operators = Object.keys(condition).filter((key) => key.startsWith('$'));
       const named = operators.map((operator) => (ranges.includes(operator) ? 'range' : operator));
@@ -88,17 +94,17 @@ const conditions = (filter: unknown): string =>
     })
     .join(', ');
 
-const stages = (pipeline: Part[]): string => `[${unique(pipeline.map(stageText)).join(', ')}]`;
+const stagesText = (pipeline: Part[]): string => `[${unique(pipeline.map(stageText)).join(', ')}]`;
 
 function stageText(stage: Part): string {
   const [[name = '', value] = []] = entries(stage);
-  if (name === '$match') return `$match { ${conditions(value)} }`;
-  if (name === '$unionWith') return `$unionWith ${stages((value as { pipeline: Part[] }).pipeline)}`;
+  if (name === '$match') return `$match { ${conditionsText(value)} }`;
+  if (name === '$unionWith') return `$unionWith ${stagesText((value as { pipeline: Part[] }).pipeline)}`;
   return name;
 }
 
-/** The operators of an update, or the stages of its pipeline, without the fields that they set. */
-function update(value: unknown): string {
-  if (Array.isArray(value)) return stages(value as Part[]);
+/** The operators of an update, or the stages of its pipeline. The plan does not depend on the fields that it sets. */
+function operatorsText(value: unknown): string {
+  if (Array.isArray(value)) return stagesText(value as Part[]);
   return isPlain(value) ? Object.keys(value).join(', ') : String(value);
 }

@@ -39,7 +39,7 @@ describe('dead letters about an expired conversation', () => {
     expect(await model.sweepAsOf(day(65, -1))).toEqual({ conversations: 0, messages: 0 });
     expect(await model.sweepAsOf(day(65))).toEqual({ conversations: 1, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_b_005']);
-    expect(await model.everything()).not.toContain('title of a');
+    expect(await model.allDocuments()).not.toContain('title of a');
   });
 
   test('are kept until it expires, and if they arrive after its sweep, because they may recreate it', async () => {

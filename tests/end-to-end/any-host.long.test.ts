@@ -9,10 +9,10 @@ import { useFolder } from '../support/use-opened.ts';
 
 const folder = useFolder();
 
-/** A hardened production host, seen by a cron job. */
+/** The environment of a cron job on a hardened production host. */
 const hostile = { PATH: '/usr/bin:/bin', NODE_ENV: 'production', npm_config_omit: 'dev' };
 
-test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH of cron, noexec TMPDIR', async () => {
+test('npm start works in a folder `sp ace ü` with the PATH of cron and a noexec TMPDIR', async () => {
   const clone = join(folder.path, 'sp ace ü', 'app');
   const tmp = join(folder.path, 'tmp');
   freshClone(clone);
@@ -27,13 +27,13 @@ test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH o
   await eventually(() => /Data-As-Of/.test(demo.stdout()), demo.failures, { limitMs: 900_000 });
   const processes = descendantsOf(demo.pid);
   expect(await demo.stop('SIGTERM')).toBe(0);
-  await eventually(() => processes.every((one) => !isRunning(one)) || processes.filter(isRunning));
+  await eventually(() => !processes.some(isRunning) || processes.filter(isRunning));
 });
 
-test('a host without libatomic gets the name of the package that it lacks', async () => {
+test('infra/run.sh names the missing package on a host without libatomic', async () => {
   const libraries = await run('ldd', [process.execPath]);
   const [, libatomic = ''] = /libatomic\S* => (\S+)/.exec(libraries.output) ?? [];
-  // Hides the library from this process alone: the system cannot load an empty file as a library.
+  // An empty file in place of the library hides the library from this process only.
   const script = 'mount --bind /dev/null "$0" && exec sh infra/run.sh --version';
   const hidden = await run('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, libatomic]);
   if (/unshare failed|permission denied/i.test(hidden.output)) return;
@@ -41,7 +41,7 @@ test('a host without libatomic gets the name of the package that it lacks', asyn
   expect(hidden.output).toMatch(/Node 26 does not run here: \S*libatomic.* apt-get install libatomic1 /);
 });
 
-test('npm start that a server has failed keeps and names the log of that server', async () => {
+test('npm start keeps and names the log of a server that has failed', async () => {
   // given a broker that cannot load a codec, and so refuses the records that are compressed with it
   const broken = '-DZstdNativePath=/nowhere/libzstd.so';
   const environment = { DEV_STORE: 'stand-in', ...newcomersEnvironment(), JAVA_TOOL_OPTIONS: broken };

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type Service, startCommand, startScript } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** Runs `npm start` on the servers of the tests until it prints this; returns the folder of its logs. */
+/** Runs `npm start` on the servers of the tests until its output matches. Returns the process and its log folder. */
 async function runUntil(pattern: RegExp, ...options: string[]) {
   const { KAFKA_BROKERS, MONGODB_URL } = process.env;
   const demo = startScript('infra/demo/main.ts', { KAFKA_BROKERS, MONGODB_URL }, [
@@ -21,7 +21,7 @@ async function runUntil(pattern: RegExp, ...options: string[]) {
 const projectorOf = (demo: Service) =>
   Number(execFileSync('pgrep', ['-P', String(demo.pid), '-f', 'services/projector'], { encoding: 'utf8' }));
 
-test('npm start shows the API with sample data, a rebuild and live changes, and leaves nothing at its end', async () => {
+test('npm start serves sample data during a rebuild and removes its folder at the end', async () => {
   const { demo, folder } = await runUntil(/Data-As-Of/, '--rebuild');
   expect(demo.stdout()).toMatch(/^API key: svc_live_\w{40}$/m);
   expect(demo.stdout().match(/^curl --cacert \S+ -H 'Authorization: Bearer /gm)).toHaveLength(4);
@@ -30,7 +30,7 @@ test('npm start shows the API with sample data, a rebuild and live changes, and 
   expect(existsSync(folder)).toBe(false);
 });
 
-test('SIGTERM to npm start, as of a supervisor or of `timeout`, ends everything that it has started', async () => {
+test('SIGTERM to npm start ends every process that npm start has started', async () => {
   const { KAFKA_BROKERS, MONGODB_URL } = process.env;
   const command = ['npm', 'start', '--', '--size', 'small'];
   const npm = startCommand(command, { KAFKA_BROKERS, MONGODB_URL }, 'npm start', { ownGroup: true });
@@ -39,7 +39,7 @@ test('SIGTERM to npm start, as of a supervisor or of `timeout`, ends everything 
   expect(() => process.kill(-npm.pid, 0)).toThrow('ESRCH');
 });
 
-test('npm start fails if a service ends, and leaves the logs, but no data and no key', async () => {
+test('npm start leaves only the logs if a service ends', async () => {
   const { demo, folder } = await runUntil(/Published /);
   process.kill(projectorOf(demo), 'SIGKILL');
   expect(await demo.exited).toBe(1);
@@ -48,11 +48,11 @@ test('npm start fails if a service ends, and leaves the logs, but no data and no
   rmSync(folder, { recursive: true });
 });
 
-test('npm start says why it stands still', async () => {
+test('npm start prints the reason why it makes no progress', async () => {
   const { demo } = await runUntil(/Started projector/);
   const projector = projectorOf(demo);
   process.kill(projector, 'SIGSTOP');
-  // `status` names the held partition, if the projector had applied a record before the stop.
+  // `status` names the held partition only if the projector had applied a record before the stop.
   await eventually(() => /No progress for 10 s[^]*(no projector has|held by)/.test(demo.stdout()));
   expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   process.kill(projector, 'SIGCONT');

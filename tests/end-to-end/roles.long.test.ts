@@ -11,12 +11,12 @@ import { runCli } from '../support/run-cli.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** The stand-in has no users with roles. */
-describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
+/** The tests need MongoDB because the stand-in has no users with roles. */
+describeOnMongo(['mongod'], 'with only the roles of docs/deploy.md', () => {
   const mongo = useOpened(() => startMongoWithUsers());
 
   // A `describe` of its own, so that its environment is cleaned up before MongoDB ends.
-  describe('every program does its work', () => {
+  describe('every program works', () => {
     const projector = useProjector({
       projectors: 0,
       servers: () => ({ ...process.env, MONGODB_URL: mongo.adminUrl }),
@@ -24,7 +24,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
 
     type Command = { role: string };
 
-    /** The commands that the page gives, for the databases of this test. */
+    /** The commands that create the roles, as the page gives them, for the databases of this test. */
     async function documentedRoles(name: string): Promise<Command[]> {
       const [, script = ''] = /```js roles\n([^]*?)```/.exec(await readFile('docs/deploy.md', 'utf8')) ?? [];
       expect(script).toContain("const control = 'support';");
@@ -47,9 +47,12 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
 
     const refusals = ({ log }: Service) =>
       log.filter((line) => JSON.stringify(line).includes('not authorized'));
-    const as = (user: string) => ({ ...projector.environment.environment, MONGODB_URL: mongo.urlOf(user) });
-    const cli = (user: string, ...args: string[]) => runCli(as(user), args);
-    const expectDone = async (user: string, ...args: string[]) =>
+    const environmentOf = (user: string) => ({
+      ...projector.environment.environment,
+      MONGODB_URL: mongo.urlOf(user),
+    });
+    const cli = (user: string, ...args: string[]) => runCli(environmentOf(user), args);
+    const expectSuccess = async (user: string, ...args: string[]) =>
       expect({ args, ended: await cli(user, ...args) }).toEqual({
         args,
         ended: expect.objectContaining({ code: 0 }) as unknown,
@@ -72,7 +75,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
 
     test('the API serves, announces itself and stores traces', async () => {
       const { control } = projector.environment;
-      const api = startService('api', apiSettings(as('supportApi')));
+      const api = startService('api', apiSettings(environmentOf('supportApi')));
       await api.logged('serving generation');
       expect((await get(api, '/v1/tickets/ti_1')).status).toBe(200);
       await eventually(async () => (await requestTracesOf(control).countDocuments()) === 1);
@@ -81,7 +84,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       expect(refusals(api)).toEqual([]);
     });
 
-    test('a reader can run the commands that change nothing, and is refused before a comparison', async () => {
+    test('a reader may run only the commands that change nothing', async () => {
       for (const args of [
         ['status'],
         ['keys', 'list'],
@@ -90,7 +93,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
         ['verify', 'ticket', 'ti_1'],
         ['rebuild', 'history'],
       ])
-        await expectDone('supportReader', ...args);
+        await expectSuccess('supportReader', ...args);
       expect((await cli('supportReader', 'explain', 'ti_1')).code).toBe(0);
       const started = await cli('supportReader', 'rebuild', 'start', '--why', 'test');
       expect(started).toMatchObject({ code: 1 });
@@ -100,8 +103,8 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     test.each([
       ['projector', 'supportProjector'],
       ['api', 'supportApi'],
-    ])('the check of a %s is ok with the role %s, and fails with that of a reader', async (service, role) => {
-      await expectDone(role, 'check', service);
+    ])('the check of a %s succeeds only with the role %s', async (service, role) => {
+      await expectSuccess(role, 'check', service);
       const { code, text } = await cli('supportReader', 'check', service);
       expect({ code, text }).toEqual({
         code: 1,
@@ -109,14 +112,14 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       });
     });
 
-    test('keys are blocked and unblocked', async () => {
-      await expectDone('supportKeys', 'keys', 'block', 'key_1', '--why', 'test');
-      await expectDone('supportKeys', 'keys', 'unblock', 'key_1');
+    test('an administrator of keys blocks and unblocks keys', async () => {
+      await expectSuccess('supportKeys', 'keys', 'block', 'key_1', '--why', 'test');
+      await expectSuccess('supportKeys', 'keys', 'unblock', 'key_1');
     });
 
-    test('an operator repairs documents, and a reader may not', async () => {
-      await expectDone('supportOperator', 'verify', 'ticket', '--repair');
-      await expectDone('supportOperator', 'verify', '--repair');
+    test('an operator, but no reader, may repair documents', async () => {
+      await expectSuccess('supportOperator', 'verify', 'ticket', '--repair');
+      await expectSuccess('supportOperator', 'verify', '--repair');
       for (const args of [
         ['verify', 'ticket', '--repair'],
         ['verify', '--repair'],
@@ -125,7 +128,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     });
 
     test('an operator purges dead letters, and builds, promotes and drops a generation', async () => {
-      await expectDone(
+      await expectSuccess(
         'supportOperator',
         'dead-letters',
         'purge',
@@ -135,19 +138,19 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       );
       // The invalid record is still in its topic.
       await projector.send('tag', { key: 'tag_1', value: null });
-      await expectDone('supportOperator', 'rebuild', 'start', '--why', 'test');
+      await expectSuccess('supportOperator', 'rebuild', 'start', '--why', 'test');
       const second = projector.startProcess({
         MONGODB_URL: mongo.urlOf('supportProjector'),
         GENERATION: '2',
       });
-      await expectDone('supportOperator', 'rebuild', 'await', '2');
+      await expectSuccess('supportOperator', 'rebuild', 'await', '2');
       const compared = await cli('supportReader', 'rebuild', 'compare', '2');
       expect(compared.errors).toContain('not authorized');
       expect(compared.errors).not.toContain('compared');
-      await expectDone('supportOperator', 'rebuild', 'compare', '2');
-      await expectDone('supportOperator', 'rebuild', 'promote', '2', '--why', 'test');
+      await expectSuccess('supportOperator', 'rebuild', 'compare', '2');
+      await expectSuccess('supportOperator', 'rebuild', 'promote', '2', '--why', 'test');
       await first.stop();
-      await expectDone('supportOperator', 'rebuild', 'drop', '1', '--force', '--why', 'test');
+      await expectSuccess('supportOperator', 'rebuild', 'drop', '1', '--force', '--why', 'test');
       expect(refusals(second)).toEqual([]);
     });
   });

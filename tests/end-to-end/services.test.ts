@@ -37,7 +37,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     return { status, headers: response.headers, body: JSON.parse(text) as unknown };
   };
 
-  test('the API returns the published data, even if children arrive before their parents', async () => {
+  test('the API returns the published data although children arrived before their parents', async () => {
     await publish(
       apiKey,
       created('message', 'msg_1', { content: 'It does not start' }),
@@ -74,9 +74,11 @@ describe('from Kafka to the client, with the services as processes', () => {
       return !isLate && isDeepStrictEqual({ ...status.documents, ...documents }, status.documents);
     });
     expect(status.pending).toEqual({ conversations: 1 });
-    const [own] = status.generations;
-    expect(own?.partitions).toHaveLength(3 * kinds.length);
-    expect(own?.partitions.every(({ lag, position, end }) => lag === 0 && position === end)).toBe(true);
+    const [generation] = status.generations;
+    expect(generation?.partitions).toHaveLength(3 * kinds.length);
+    expect(generation?.partitions.every(({ lag, position, end }) => lag === 0 && position === end)).toBe(
+      true,
+    );
     expect(status.deadLetters).toBe(0);
   });
 });
@@ -127,7 +129,7 @@ describe('a bad configuration', () => {
       ['KAFKA_BROKERS is not set', 'MONGODB_URL: its option w must be majority'],
     ],
   ] as const)(
-    'of the %s is reported completely, and the exit code is 2',
+    'of the %s ends the program with code 2 and all of its errors',
     async (name, environment, errors) => {
       const service = startService(name, environment, name === 'cli' ? ['status'] : []);
       expect(await service.exited).toBe(2);
@@ -144,19 +146,19 @@ describe('a bad configuration', () => {
   );
 });
 
-test('a port in use is named in the log, and the exit code of each service is 1', async () => {
+test('each service ends with code 1 and logs the port if a port is in use', async () => {
   const holder = createServer();
   const { port } = await listen(holder, undefined, 0);
-  const taken = [
+  const cases = [
     ['projector', { KAFKA_BROKERS: 'localhost:1', ADMIN_PORT: String(port) }],
     ['api', { API_PORT: String(port) }],
     ['api', { API_PORT: '0', ADMIN_PORT: String(port) }],
   ] as const;
   try {
-    for (const [name, environment] of taken) {
+    for (const [name, environment] of cases) {
       const service = startService(name, { MONGODB_URL: 'mongodb://localhost:1', ...environment });
       expect(await service.exited).toBe(1);
-      // Other work of the process may still log after it.
+      // The fatal line need not be the last one, because other work of the process may log after it.
       expect(fatalError(service)).toMatchObject({
         code: 'EADDRINUSE',
         message: expect.stringContaining(String(port)) as string,

@@ -16,8 +16,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A descriptor that takes no line: a pipe whose reader has left, one whose reader has stopped, a full disk. */
-function unwritable(kind: 'gone' | 'stalled' | 'full'): number {
+/** Opens an output that accepts no line: a pipe whose reader has left or has stopped, or a full disk. */
+function openUnwritable(kind: 'gone' | 'stalled' | 'full'): number {
   if (kind === 'full') return openSync('/dev/full', 'w');
   const path = join(folder, `pipe-${children.length}`);
   execFileSync('mkfifo', [path]);
@@ -28,7 +28,7 @@ function unwritable(kind: 'gone' | 'stalled' | 'full'): number {
   return writer;
 }
 
-/** Writes to a pipe until it takes no more. */
+/** Writes to a pipe until the pipe is full. */
 function fill(path: string): void {
   const writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   try {
@@ -82,13 +82,13 @@ const names = ['projector', 'api', 'console'] as const;
 const kinds = ['gone', 'stalled', 'full'] as const;
 const cases = names.flatMap((name) => kinds.map((kind) => [name, kind] as const));
 
-/** Enough that their log lines fill any buffer of the system. */
+/** The log lines of these requests fill any buffer of the system. */
 const requests = 500;
 
-test.each(cases)('the %s, whose log is %s, serves requests and ends at SIGTERM', async (name, kind) => {
+test.each(cases)('the %s serves requests and ends at SIGTERM although its log is %s', async (name, kind) => {
   const [port = 0, adminPort = 0] = await freePorts(2);
   const { settings, paths, adminPaths } = services[name];
-  const child = start(name, { ADMIN_PORT: String(adminPort), ...settings(port) }, unwritable(kind));
+  const child = start(name, { ADMIN_PORT: String(adminPort), ...settings(port) }, openUnwritable(kind));
   const urls = [
     ...paths.map((path) => `http://127.0.0.1:${port}${path}`),
     ...adminPaths.map((path) => `http://127.0.0.1:${adminPort}${path}`),

@@ -40,14 +40,14 @@ test.each(['projector', 'api'] as const)('the catalogue has the metrics that the
   expect(metricsIn(text)).toEqual(
     catalogued.map(({ name: metric, type, help }) => ({ name: metric, type, help })),
   );
-  // and each has the catalogue's labels, because the services have counted something for each metric
+  // then each metric has the catalogue's labels, because the services have counted something for each metric
   for (const { name: metric, labelNames } of catalogued) {
     const labels = new Set(
       [...text.matchAll(new RegExp(`^${metric}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))].flatMap(
         ([, list = '']) => [...list.matchAll(/(\w+)="/g)].map(([, label]) => label),
       ),
     );
-    const others = [...labels].filter((label) => label !== 'generation' && label !== 'le');
-    expect({ metric, labels: others.toSorted() }).toEqual({ metric, labels: labelNames.toSorted() });
+    const ownLabels = [...labels].filter((label) => label !== 'generation' && label !== 'le');
+    expect({ metric, labels: ownLabels.toSorted() }).toEqual({ metric, labels: labelNames.toSorted() });
   }
 });

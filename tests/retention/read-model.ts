@@ -17,7 +17,7 @@ import type { Event } from '../support/events.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const start = new Date('2126-01-01T00:00:00Z');
-/** Days in the future, so that the store's TTL deletes nothing while a test runs. */
+/** The instant of a day. All days are in the future, so the store's TTL deletes nothing while a test runs. */
 export const day = (number: number, offsetMs = 0) => new Date(start.getTime() + number * dayMs + offsetMs);
 
 /** Events of a channel with a retention of 30 days by default. Every id ends in `name`. */
@@ -25,7 +25,7 @@ export const eventsOf = (name: string) => ({
   channel: (days: number | null = 30, version = 1) =>
     created('channel', `chan_${name}`, { dataRetentionDays: days }, version),
   ticket: created('ticket', `ti_${name}`),
-  /** A conversation that was last updated on this day. Its title contains the name. */
+  /** A conversation that was last updated on a day. Its title contains the name. */
   conversation: (updated: number, version = 1) =>
     created(
       'conversation',
@@ -47,25 +47,26 @@ export const eventsOf = (name: string) => ({
     ),
 });
 
-/** The answers that readers get about a name's data at an instant. */
+/** Reads a name's data from the API as a reader does at an instant. */
 async function answersAt(database: Db, name: string, now: Date) {
   const store = testReaders()({ orgId: 'org_1', keyId: 'key_1' }, snapshotOf(database));
-  const found = await findConversation<ConversationDocument>(store, `conv_${name}`, now);
+  const conversation = await findConversation<ConversationDocument>(store, `conv_${name}`, now);
   const thread =
-    found && threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now);
+    conversation &&
+    threadOf({ orgId: 'org_1', conversationId: conversation.state.id }, conversation.joined.channel, now);
   const messages = thread ? await Array.fromAsync(readThread(store, thread)) : [];
   const ticket = await findById<TicketDocument>(store, 'ticket', `ti_${name}`);
-  const ofTicket = ticket
+  const embedded = ticket
     ? await Array.fromAsync(visibleConversations(store, ticket, { orgId: 'org_1', now }))
     : [];
   return {
-    conversation: found?.state ?? null,
+    conversation: conversation?.state ?? null,
     messages: messages.flat().map(({ state }) => state),
-    ofTicket: ofTicket.flat().map(({ id }) => id),
+    embedded: embedded.flat().map(({ id }) => id),
   };
 }
 
-/** `signal` aborts the sweep. `now` is the time by MongoDB's clock, by default `asOf`. */
+/** The signal that aborts a sweep, and the current time, which is `asOf` by default. */
 type SweepOptions = { signal?: AbortSignal; now?: Date; isComplete?: boolean };
 
 async function openReadModel() {
@@ -75,7 +76,8 @@ async function openReadModel() {
     const deps = engineDeps(store, { now: () => on });
     for (const event of events) await applyChanges(deps, event.kind, [changeOf(event)]);
   };
-  const applyAtOnce = async (events: Event[], on = day(0)) => {
+  /** Applies events of one kind in one batch. */
+  const applyBatch = async (events: Event[], on = day(0)) => {
     const deps = engineDeps(store, { now: () => on, isApplied: () => true });
     const changes = events.map((event) => changeOf(event));
     await applyChanges(deps, events[0]?.kind ?? 'message', changes);
@@ -95,14 +97,13 @@ async function openReadModel() {
     control,
     close,
     apply,
-    applyAtOnce,
+    applyBatch,
     sweepDeps,
     setWatermark: (completeTo = new Date()) =>
       watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true }),
     sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
     answersAt: (name: string, now: Date) => answersAt(database, name, now),
-    /** All documents of the read model as JSON. */
-    everything: async () => {
+    allDocuments: async () => {
       const collections = await database.collections();
       return JSON.stringify(await Promise.all(collections.map((collection) => collection.find().toArray())));
     },

@@ -18,13 +18,17 @@ describe('the sweeper of a projector', () => {
   const start = (changes: Partial<Deps>, options?: Parameters<typeof startSweeper>[1]) => {
     const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(new Date());
     const { control } = model;
-    const own = { control, prefix: 'support.', generation: 1, now: () => new Date() };
-    const logger = pino({ level: 'silent' });
-    const forgetPurged = async () => undefined;
-    const metrics = createMetrics();
     return startSweeper(
       {
-        ...{ ...deps, ...own, logger, metrics, forgetPurged, isOwner: () => true },
+        ...deps,
+        control,
+        prefix: 'support.',
+        generation: 1,
+        now: () => new Date(),
+        logger: pino({ level: 'silent' }),
+        metrics: createMetrics(),
+        forgetPurged: async () => undefined,
+        isOwner: () => true,
         announceSweep: () => undefined,
         ...changes,
       },
@@ -32,27 +36,27 @@ describe('the sweeper of a projector', () => {
     );
   };
 
-  test('erases, in each of its runs, dead letters of deleted entities whose `storedAt` is some minutes old', async () => {
+  test('erases dead letters of deleted entities in each run', async () => {
     const contact = created('contact', 'con_gone');
     await model.apply([contact, deletionOf(contact, 2)], new Date());
-    /** Stores a dead letter about the contact, as a slow worker does. */
+    /** Stores a dead letter with a `storedAt` that is five minutes old, as a slow worker does. */
     const storeLate = (offset: number) =>
       storeDeadLetter(model, contact, { offset, now: new Date(Date.now() - 300_000) });
     const isErased = async () => (await recordBytesOf(model.control).countDocuments()) === 0;
     await storeLate(1);
     const sweeper = start({}, { intervalMs: 10, pollMs: 5 });
-    // The first run reads all dead letters. A later run reads the dead letters since the previous run, with an overlap.
+    // The first run reads all dead letters. A later run reads those since the previous run, with an overlap.
     await eventually(isErased);
     await storeLate(2);
     await eventually(isErased);
     await sweeper.stop();
   });
 
-  test('removes, in each complete run, the old bytes of a dead letter whose purge was interrupted', async () => {
+  test('removes the bytes of a dead letter whose purge was interrupted in its next complete run', async () => {
     let nowMs = 0;
     const id = await storeDeadLetter(model, created('contact', 'con_old'), { now: new Date(0) });
     const bytes = await recordBytesOf(model.control).find({ _id: id }).toArray();
-    const isThere = async () => (await recordBytesOf(model.control).countDocuments({ _id: id })) === 1;
+    const hasBytes = async () => (await recordBytesOf(model.control).countDocuments({ _id: id })) === 1;
     let completeRuns = 0;
     const forgetPurged = async () => {
       completeRuns += 1;
@@ -64,14 +68,17 @@ describe('the sweeper of a projector', () => {
     await recordBytesOf(model.control).insertMany(bytes);
     nowMs += 86_400_000;
     await eventually(async () => completeRuns === 2);
-    expect(await isThere()).toBe(false);
+    expect(await hasBytes()).toBe(false);
     await sweeper.stop();
   });
 
   describe('of the owner', () => {
     const hourMs = 3_600_000;
-    /** A sweeper after its first run. A sweep of expired documents takes 3 s, a complete sweep `completeMs`. */
-    const givenSweeper = async (completeMs: number) => {
+    /**
+     * Starts a sweeper on a simulated clock. A sweep of expired documents takes 3 s, and a complete sweep `completeMs`.
+     * Returns after the end of the first sweeps.
+     */
+    const startPaced = async (completeMs: number) => {
       const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
       let polls = 0;
       const sweeps: string[] = [];
@@ -93,53 +100,53 @@ describe('the sweeper of a projector', () => {
         { intervalMs: 50_000, pollMs: 1, nowMs: () => state.nowMs },
       );
       await eventually(() => polls > 2);
-      const first = sweeps.splice(0);
+      const firstSweeps = sweeps.splice(0);
       /** Sets the time, and returns the sweeps that start then. */
-      const sweptAt = async (ms: number) => {
+      const sweepsAt = async (ms: number) => {
         sweeps.length = 0;
         state.nowMs = ms;
-        const seen = polls;
-        await eventually(() => polls > seen + 2);
+        const pollsBefore = polls;
+        await eventually(() => polls > pollsBefore + 2);
         return sweeps;
       };
-      return { state, first, sweptAt, stop: sweeper.stop };
+      return { state, firstSweeps, sweepsAt, stop: sweeper.stop };
     };
 
-    test('spends a twentieth of its time on each kind of sweep at most', async () => {
-      const { state, first, sweptAt, stop } = await givenSweeper(2 * hourMs);
-      expect(first).toEqual(['all', 'expired']);
-      expect(await sweptAt(2 * hourMs + 59_999)).toEqual([]);
-      expect(await sweptAt(2 * hourMs + 60_000)).toEqual(['expired']);
-      expect(await sweptAt(40 * hourMs - 1)).toEqual(['expired']);
+    test('spends at most a twentieth of its time on each kind of sweep', async () => {
+      const { state, firstSweeps, sweepsAt, stop } = await startPaced(2 * hourMs);
+      expect(firstSweeps).toEqual(['all', 'expired']);
+      expect(await sweepsAt(2 * hourMs + 59_999)).toEqual([]);
+      expect(await sweepsAt(2 * hourMs + 60_000)).toEqual(['expired']);
+      expect(await sweepsAt(40 * hourMs - 1)).toEqual(['expired']);
       state.completeMs = 10;
-      expect(await sweptAt(40 * hourMs + 60_000)).toEqual(['all']);
+      expect(await sweepsAt(40 * hourMs + 60_000)).toEqual(['all']);
       await stop();
     });
 
     test('reads all conversations once a day', async () => {
-      const { first, sweptAt, stop } = await givenSweeper(10);
-      expect(first).toEqual(['all']);
-      expect(await sweptAt(24 * hourMs - 1)).toEqual(['expired']);
-      expect(await sweptAt(24 * hourMs + 60_000)).toEqual(['all']);
+      const { firstSweeps, sweepsAt, stop } = await startPaced(10);
+      expect(firstSweeps).toEqual(['all']);
+      expect(await sweepsAt(24 * hourMs - 1)).toEqual(['expired']);
+      expect(await sweepsAt(24 * hourMs + 60_000)).toEqual(['all']);
       await stop();
     });
 
     test('reads all conversations after a sweep that failed', async () => {
-      const { state, sweptAt, stop } = await givenSweeper(10);
+      const { state, sweepsAt, stop } = await startPaced(10);
       state.fails = true;
-      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['expired']);
+      expect(await sweepsAt(state.nowMs + 60_000)).toEqual(['expired']);
       state.fails = false;
-      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['all']);
-      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['expired']);
+      expect(await sweepsAt(state.nowMs + 60_000)).toEqual(['all']);
+      expect(await sweepsAt(state.nowMs + 60_000)).toEqual(['expired']);
       await stop();
     });
 
     test('reads all conversations after another projector was the owner', async () => {
-      const { state, sweptAt, stop } = await givenSweeper(10);
+      const { state, sweepsAt, stop } = await startPaced(10);
       state.isOwner = false;
-      expect(await sweptAt(state.nowMs + 60_000)).toEqual([]);
+      expect(await sweepsAt(state.nowMs + 60_000)).toEqual([]);
       state.isOwner = true;
-      expect(await sweptAt(state.nowMs)).toEqual(['all']);
+      expect(await sweepsAt(state.nowMs)).toEqual(['all']);
       await stop();
     });
   });
@@ -147,18 +154,16 @@ describe('the sweeper of a projector', () => {
   describe('that fails', () => {
     afterEach(() => processesOf(model.control).deleteMany({}));
 
-    /** A sweeper whose sweeps fail, and whose predecessor as the owner has failed since `since`. */
-    const givenFailingSweeper = async () => {
+    /** Starts a sweeper that fails, after the sweeps of an earlier owner have failed since an instant. */
+    const startFailing = async () => {
       await model.setWatermark();
       const metrics = createMetrics();
       const state = { problem: 'not authorized' as string | null, isOwner: true };
       let announced: SweepOutcome | null = null;
       let clock = Date.parse('2126-01-01T00:00:00Z');
       const since = new Date(clock);
-      const sweepOfEarlierOwner = { at: since, failingSince: since, reason: 'of an earlier owner' };
-      await processesOf<Projector>(model.control).insertOne(
-        projector({ duties: { sweep: sweepOfEarlierOwner } }),
-      );
+      const earlierOutcome = { at: since, failingSince: since, reason: 'of an earlier owner' };
+      await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: earlierOutcome } }));
       const readChannels: SweepStore['readChannels'] = async () => {
         if (state.problem !== null) throw new Error(state.problem);
         return [];
@@ -173,46 +178,46 @@ describe('the sweeper of a projector', () => {
         },
         { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) },
       );
-      const last = (): SweepOutcome | null => announced;
-      await eventually(() => last()?.reason === 'not authorized');
+      const announcement = (): SweepOutcome | null => announced;
+      await eventually(() => announcement()?.reason === 'not authorized');
       const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
-      return { state, since, last, isFailing, stop: sweeper.stop };
+      return { state, since, announcement, isFailing, stop: sweeper.stop };
     };
 
-    test('is announced with its latest reason, and with the time since which sweeps fail, of earlier owners too', async () => {
-      const { state, since, last, stop } = await givenFailingSweeper();
-      expect(last()?.failingSince).toEqual(since);
+    test('announces its latest reason and the first failure, which may be that of an earlier owner', async () => {
+      const { state, since, announcement, stop } = await startFailing();
+      expect(announcement()?.failingSince).toEqual(since);
       state.problem = 'too slow';
-      await eventually(() => last()?.reason === 'too slow');
-      expect(last()?.failingSince).toEqual(since);
-      expect(last()?.at.getTime()).toBeGreaterThan(since.getTime());
+      await eventually(() => announcement()?.reason === 'too slow');
+      expect(announcement()?.failingSince).toEqual(since);
+      expect(announcement()?.at.getTime()).toBeGreaterThan(since.getTime());
       await stop();
     });
 
-    test('is shown in a metric only while its projector is the owner', async () => {
-      const { state, since, last, isFailing, stop } = await givenFailingSweeper();
+    test('sets the metric only while its projector is the owner', async () => {
+      const { state, since, announcement, isFailing, stop } = await startFailing();
       expect(await isFailing()).toBe(true);
       state.isOwner = false;
       await eventually(async () => !(await isFailing()));
-      expect(last()?.failingSince).toEqual(since);
+      expect(announcement()?.failingSince).toEqual(since);
       state.isOwner = true;
       await eventually(isFailing);
       await stop();
     });
 
-    test('is no longer announced or shown once a sweep succeeds; a later failure has its own time', async () => {
-      const { state, since, last, isFailing, stop } = await givenFailingSweeper();
+    test('announces a later failure as a new one after a sweep has succeeded', async () => {
+      const { state, since, announcement, isFailing, stop } = await startFailing();
       state.problem = null;
-      await eventually(() => last()?.failingSince === null);
+      await eventually(() => announcement()?.failingSince === null);
       expect(await isFailing()).toBe(false);
       state.problem = 'again';
-      await eventually(() => last()?.reason === 'again');
-      expect(last()?.failingSince?.getTime()).toBeGreaterThan(since.getTime());
+      await eventually(() => announcement()?.reason === 'again');
+      expect(announcement()?.failingSince?.getTime()).toBeGreaterThan(since.getTime());
       await stop();
     });
   });
 
-  test('that makes no progress counts as failed, and the next sweep does not wait for it', async () => {
+  test('starts the next sweep without waiting for a sweep that makes no progress', async () => {
     await model.setWatermark();
     const metrics = createMetrics();
     const reasons: (string | null)[] = [];
@@ -233,7 +238,7 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('stops within a page, however many pages its sweep has left', async () => {
+  test('stops within a page of a sweep of many pages', async () => {
     await model.setWatermark();
     const begun = Promise.withResolvers<void>();
     const pagesMax = 500;

@@ -7,8 +7,8 @@ import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);
 
-/** This test is long because MongoDB deletes expired documents once a minute. */
-test('the store removes tombstones of every kind when they expire, and no other document', async () => {
+/** This test is a long one because a store looks for expired documents only once a minute. */
+test('the store removes exactly the expired tombstone documents of every kind', async () => {
   const { database } = opened;
   await ensureIndexes(database);
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
@@ -18,12 +18,12 @@ test('the store removes tombstones of every kind when they expire, and no other 
     { _id: 'live' },
   ];
   for (const kind of kinds) await collectionOf(database, kind).insertMany(documents as never[]);
-  const left = async () => {
-    const found = kinds.map((kind) => collectionOf(database, kind).distinct('_id'));
-    return (await Promise.all(found)).map((ids) => ids.map(String).sort().join());
+  const remainingIds = async () => {
+    const idsByKind = await Promise.all(kinds.map((kind) => collectionOf(database, kind).distinct('_id')));
+    return idsByKind.map((ids) => ids.map(String).sort().join());
   };
   await eventually(async () => {
-    const all = await left();
-    return all.every((ids) => ids === 'kept,live') || all;
+    const remaining = await remainingIds();
+    return remaining.every((ids) => ids === 'kept,live') || remaining;
   });
 });

@@ -5,7 +5,7 @@ import { useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment());
 
-test('records can be published while the ends of the logs are read by the same clients', async () => {
+test('the clients of the sample data can publish records while they read the ends of the logs', async () => {
   for (let clients = 0; clients < 10; clients += 1) {
     const kafka = await connectKafka(testEnvironment.environment);
     const publish = async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { resources } from '../../shared/documents/resources.ts';
 
-/** The parts of a zod definition that lead to its fields. */
+/** The members of a zod definition that lead to its fields. */
 type Definition = {
   type: string;
   shape?: Record<string, z.ZodType>;
@@ -19,16 +19,13 @@ const listLength = 2;
 
 const prefixes = Object.values(resources).map(({ idPrefix }) => idPrefix);
 
-/**
- * The number of a field. Its path alone decides the number, so a new field does not change the values of other fields,
- * and recorded states stay as they are.
- */
+/** The number of a field. It depends only on the path, so a new field does not change the values of other fields. */
 const numberOf = (path: string): number => createHash('sha256').update(path).digest().readUInt16BE();
 
 /**
- * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …:
- * texts, numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So if
- * the API shows one field in place of another, their values differ in at least one variant.
+ * Makes a state that the schema accepts. No two fields have the same sequence of values over the variants 0, 1, 2 …
+ * Texts, numbers and instants differ in each variant. Booleans and enums are the digits of the field's number. So if
+ * the API shows one field in place of another, the values differ in at least one variant.
  */
 export function distinctState(schema: z.ZodType, name: string, variant: number): Record<string, unknown> {
   return valueOf(schema, name, variant) as Record<string, unknown>;
@@ -41,14 +38,14 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
   if (shape) {
     const fields = Object.entries(shape);
     return Object.fromEntries(
-      fields.map(([field, of]) => [field, valueOf(of, `${path}.${field}`, variant)] as const),
+      fields.map(([field, type]) => [field, valueOf(type, `${path}.${field}`, variant)] as const),
     );
   }
   if (element)
     return Array.from({ length: listLength }, (_, index) => valueOf(element, `${path}.${index}`, variant));
   const number = numberOf(path);
   const digit = (base: number) => Math.floor(number / base ** variant) % base;
-  // The API shows no update before the creation.
+  // Updates come two months after creations, because the API shows no update before the creation.
   const month = path.endsWith('.updatedAt') ? 2 : 0;
   if (leaf.values) return leaf.values[0];
   if (leaf.entries) {
@@ -65,7 +62,7 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
     ...prefixes.map((prefix) => `${prefix}${number}_${variant}`),
     digit(2) === 1,
   ];
-  const found = candidates.find((candidate) => schema.safeParse(candidate).success);
-  if (found === undefined) throw new Error(`${path}: no value for a field of type ${leaf.type}`);
-  return found;
+  const accepted = candidates.find((candidate) => schema.safeParse(candidate).success);
+  if (accepted === undefined) throw new Error(`${path}: no value for a field of type ${leaf.type}`);
+  return accepted;
 }

@@ -12,13 +12,13 @@ import { channelTypes, type Name, statesOf } from './states.ts';
 
 /** Enough variants for each boolean to differ from every other boolean. */
 const variants = Array.from({ length: 12 }, (_, variant) => variant);
-/** No data has expired at this time. */
+/** At this instant, no document has expired. */
 const now = new Date('2026-01-02T00:00:00Z');
 const routes = createRoutes({ now: () => now, brand: '' });
 
 /**
- * The states that a route shows, by its name in the OpenAPI document, if the path names another kind. `parent` is the
- * state whose id the path contains, if that is another state.
+ * The states in the responses of a route, by the name of the route in the OpenAPI document. The list has only routes
+ * whose path names a different kind. `parent` is the state whose id the path contains, if that is a different state.
  */
 const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
   listMessages: { names: ['messages.0', 'messages.1'], parent: 'conversation' },
@@ -27,33 +27,33 @@ const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
   listQas: { names: ['qa'] },
 };
 
-function served({ operationId, path }: Route) {
-  const kind = kinds.find((one) => resources[one].collection === path.split('/')[2]);
-  const found = servedBy[operationId] ?? (kind && { names: [kind], parent: undefined });
-  if (!found) throw new Error(`${path}: name the states that ${operationId} shows in servedBy`);
-  return found;
+function statesServedBy({ operationId, path }: Route) {
+  const kindOfPath = kinds.find((kind) => resources[kind].collection === path.split('/')[2]);
+  const states = servedBy[operationId] ?? (kindOfPath && { names: [kindOfPath], parent: undefined });
+  if (!states) throw new Error(`${path}: name the states that ${operationId} shows in servedBy`);
+  return states;
 }
 
-describe('each field of a response has the value of its own field of the state', () => {
+describe('each field of a response has the value of the same field of the state', () => {
   const { environment, publish, applied } = useProjector({ projectors: 1 });
   const api = useOpened(async () => {
     const client = createMongo(mongoUrl(), 'api-tests');
-    const started = await startApi({ client, name: environment.name }, { now: () => now });
+    const testApi = await startApi({ client, name: environment.name }, { now: () => now });
     const close = async () => {
-      await started.close();
+      await testApi.close();
       await client.close();
     };
-    return { ...started, close };
+    return { ...testApi, close };
   });
-
   test('no two booleans of the states have the same values', () => {
     const values = new Map<string, unknown[]>();
-    for (const variant of variants)
+    for (const variant of variants) {
       for (const [path, value] of leaves(statesOf(variant).states))
         if (typeof value === 'boolean') values.set(path, [...(values.get(path) ?? []), value]);
+    }
     const paths = [...values.keys()].filter((path) => !path.includes('.attachments.'));
-    const alike = Map.groupBy(paths, (path) => values.get(path)?.join());
-    expect([...alike.values()].filter((same) => same.length > 1)).toEqual([]);
+    const pathsByValues = Map.groupBy(paths, (path) => values.get(path)?.join());
+    expect([...pathsByValues.values()].filter((alike) => alike.length > 1)).toEqual([]);
   });
 
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('each field of a response has the value of its own field of the state',
   const isList = ({ query }: Route) => 'startingAfter' in query.shape;
 
   test.each(routes.filter(isList))('in the list $path', async (route) => {
-    const { names, parent } = served(route);
+    const { names, parent } = statesServedBy(route);
     for (const variant of variants) {
       const items = await readList(parent ? route.path.replace(':id', idOf(parent, variant)) : route.path);
       expect(items).toHaveLength(names.length * (parent ? 1 : variants.length));
@@ -103,9 +103,10 @@ describe('each field of a response has the value of its own field of the state',
   });
 
   test.each(routes.filter((route) => !isList(route)))('retrieved from $path', async (route) => {
-    for (const variant of variants)
-      for (const name of served(route).names)
+    for (const variant of variants) {
+      for (const name of statesServedBy(route).names)
         expectFields(variant, name, await read(route.path.replace(':id', idOf(name, variant))));
+    }
   });
 });
 

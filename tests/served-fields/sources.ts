@@ -1,6 +1,6 @@
 import { at, type Name, type Variant } from './states.ts';
 
-/** The value that a response must have at a path. `rest` is the path after the part that the pattern matches. */
+/** Returns the value that a response must have at a path. `rest` is the path after the match of the pattern. */
 type Expected = (variant: Variant, rest: string) => unknown;
 type Source = [pattern: RegExp, expected: Expected];
 
@@ -35,18 +35,20 @@ const channel = (type: 'email' | 'chatbot' | 'form', own: Source[] = []): Source
   ...own,
   [/^config\./, (variant, rest) => at(variant, type, `${type}.${rest}`)],
 ];
-/** The source for a mailbox of this provider, and the source for other mailboxes. */
+/** Uses `own` for a mailbox of this provider, and `others` for every other mailbox. */
 const byProvider =
   (provider: string, own: Expected, others: Expected): Expected =>
-  (variant, rest) =>
-    (at(variant, 'email', 'email.provider') === provider ? own : others)(variant, rest);
+  (variant, rest) => {
+    const expected = at(variant, 'email', 'email.provider') === provider ? own : others;
+    return expected(variant, rest);
+  };
 
-/** The response must not have the field: no value of a response equals undefined. */
+/** The response must not have the field, because no value of a response equals undefined. */
 const noField = fixed(undefined);
 
 /**
  * The sources of the fields that a response does not take from the same path of its own state, by the specification.
- * The first pattern that matches counts.
+ * The first pattern that matches decides.
  */
 const sources: Partial<Record<Name, Source[]>> = {
   ticket: [

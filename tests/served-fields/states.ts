@@ -21,16 +21,16 @@ const authors = [
   { type: 'ai_agent', kind: 'agent', prefix: 'agent' },
 ] as const;
 
-/** Kinds whose states `named` lists below, and API keys, which no response shows. */
-const withoutDefault = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
+/** Kinds without a default state: those whose states have names below, and API keys, which no response shows. */
+const kindsWithoutDefault = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
 
 /**
- * States of one variant by name, with every field set. They refer only to states of the same variant, so the response
- * of one shows the others. A kind without a name below has one state, which follows from its schema.
+ * Makes the states of one variant by name, with every field set. The states refer only to states of the same variant,
+ * so that each appears in the responses of the others. A kind without a name here has one state by its schema.
  */
 export function statesOf(variant: number) {
   const id = (name: string) => `${name}_${variant}`;
-  const of = (
+  const namedState = (
     kind: Kind,
     name: string,
     fixed: State = {},
@@ -38,9 +38,9 @@ export function statesOf(variant: number) {
   ): Named => ({ kind, state: { ...distinctState(schema, name, variant), ...fixed, id: id(name) } });
   const rotate = <T>(values: readonly T[]): T => values[variant % values.length] as T;
   const author = rotate(authors);
-  /** `hour` orders the messages of the conversation, which shows them by their instants. */
+  /** The conversation shows its messages in the order of their hours. */
   const message = (name: string, role: string, hour: number) =>
-    of('message', name, {
+    namedState('message', name, {
       role,
       createdAt: new Date(Date.UTC(2026, 0, 1, hour, 0, variant, 456)).toISOString(),
       conversationId: id('conv_a'),
@@ -48,45 +48,50 @@ export function statesOf(variant: number) {
       attachments: ['x', 'y'].map((file) => ({ id: `${name}.${file}`, filename: file, inline: false })),
     });
   const channel = (type: ChannelType) =>
-    of('channel', `chan_${type}`, { type, agentId: id('agent_a'), archivedAt: null }, channelStates[type]);
+    namedState(
+      'channel',
+      `chan_${type}`,
+      { type, agentId: id('agent_a'), archivedAt: null },
+      channelStates[type],
+    );
   const labels = { tagIds: [id('tag_a'), id('tag_b')], topicIds: [id('topic_a'), id('topic_b')] };
   const type = rotate(channelTypes);
-  const conversation = of('conversation', 'conv_a', {
+  const conversation = namedState('conversation', 'conv_a', {
     ...labels,
     ticketId: id('ti_a'),
     channelId: id(`chan_${type}`),
     contactId: id('con_a'),
     assignedUserId: id('user_a'),
   });
-  // An archived conversation is not shown.
+  // The API does not show an archived conversation.
   if (conversation.state.status === 'archived') conversation.state.status = 'spam';
-  const target = channel('form');
-  (target.state.form as State).routesToChannelId = id('chan_email');
+  const formChannel = channel('form');
+  (formChannel.state.form as State).routesToChannelId = id('chan_email');
   const named = {
-    'tags.0': of('tag', 'tag_a'),
-    'tags.1': of('tag', 'tag_b'),
-    'topics.0': of('topic', 'topic_a'),
-    'topics.1': of('topic', 'topic_b'),
+    'tags.0': namedState('tag', 'tag_a'),
+    'tags.1': namedState('tag', 'tag_b'),
+    'topics.0': namedState('topic', 'topic_a'),
+    'topics.1': namedState('topic', 'topic_b'),
     email: channel('email'),
     chatbot: channel('chatbot'),
-    form: target,
-    qa: of('qa', 'qa_a', { agentId: id('agent_a') }),
-    ticket: of('ticket', 'ti_a', { ...labels, requesterId: id('con_a') }),
+    form: formChannel,
+    qa: namedState('qa', 'qa_a', { agentId: id('agent_a') }),
+    ticket: namedState('ticket', 'ti_a', { ...labels, requesterId: id('con_a') }),
     conversation,
     'messages.0': message('msg_a', 'user', 1),
     'messages.1': message('msg_b', rotate(['assistant', 'human']), 2),
   };
-  const others = kinds
-    .filter((kind) => !withoutDefault.has(kind) && !(kind in named))
-    .map((kind) => [kind, of(kind, `${idPrefixOf(kind)}a`)] as const);
-  const states = { ...Object.fromEntries(others), ...named };
+  const defaults = kinds
+    .filter((kind) => !kindsWithoutDefault.has(kind) && !(kind in named))
+    .map((kind) => [kind, namedState(kind, `${idPrefixOf(kind)}a`)] as const);
+  const states = { ...Object.fromEntries(defaults), ...named };
   return { states: states as typeof named & Record<Kind, Named>, author: author.kind, channel: type };
 }
 
 export type Variant = ReturnType<typeof statesOf>;
 export type Name = keyof Variant['states'];
 
-/** The value at a path of a state, such as `email.verified`; throws if the state does not have it. */
+/** Returns the value at a path of a state, such as `email.verified`. Throws if the state has no such path. */
 export const at = ({ states }: Variant, name: Name, path: string): unknown =>
   path.split('.').reduce<unknown>((value, key) => {
     if (typeof value === 'object' && value !== null && key in value) return (value as State)[key];
