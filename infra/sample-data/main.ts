@@ -27,7 +27,7 @@ async function publish(): Promise<void> {
     const used = await topicWithRecords(kafka.admin, kafka.prefix);
     if (used) {
       process.stderr.write(
-        `${used} has records. Sample data takes empty topics: set another TOPIC_PREFIX.\n`,
+        `${used} has records, and sample data needs empty topics: set another TOPIC_PREFIX.\n`,
       );
       process.exitCode = 1;
       return;
@@ -46,8 +46,8 @@ async function publish(): Promise<void> {
 await createProgram('npm run sample-data')
   .description(
     "Publishes the events of npm start's sample data, about 2,000 tickets, to the topics of TOPIC_PREFIX on " +
-      'KAFKA_BROKERS, and prints two API keys, one with a limit. Creates topics that are missing. Refused if one but that of the API keys has ' +
-      'records.',
+      'KAFKA_BROKERS, and prints two API keys, one with a limit. Creates missing topics. Refuses topics that have ' +
+      'records already, except the topic of the API keys.',
   )
   .addHelpText('after', '\nSet the addresses first:\n  eval "$(npm run --silent stack -- env)"')
   .action(publish)

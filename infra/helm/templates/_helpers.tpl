@@ -4,7 +4,7 @@
 {{- define "support.fullname" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" }}
 {{- if not (regexMatch "^[a-z][a-z0-9-]*$" $name) }}
-{{- fail (printf "fullnameOverride must be set to a name of small letters, digits and hyphens that begins with a letter: %q cannot name a Service" $name) }}
+{{- fail (printf "fullnameOverride must be set to a name of lower-case letters, digits and hyphens that begins with a letter: %q cannot name a Service" $name) }}
 {{- end }}
 {{- $name }}
 {{- end }}
@@ -57,7 +57,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- define "support.secretName" -}}
 {{- $own := index .root.Values .component -}}
 {{- if and $own.existingSecret $own.secrets }}
-{{- fail (printf "%s.existingSecret and %s.secrets are both set" .component .component) }}
+{{- fail (printf "%s.existingSecret and %s.secrets are both set: set only one of them" .component .component) }}
 {{- else if $own.existingSecret -}}
 {{ $own.existingSecret }}
 {{- else if $own.secrets.MONGODB_URL -}}

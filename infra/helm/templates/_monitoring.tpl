@@ -44,7 +44,7 @@ the names of this release's Jobs.
 {{- end }}
 {{- range $options.disabled }}
 {{- if not (has . $alerts) }}
-{{- fail (printf "prometheusRule.disabled: there is no alert %s" .) }}
+{{- fail (printf "prometheusRule.disabled: there is no alert %s: use the names in infra/monitoring/alerts.yaml" .) }}
 {{- end }}
 {{- end }}
 {{- toYaml (dict "groups" $groups) }}

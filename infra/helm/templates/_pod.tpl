@@ -103,7 +103,7 @@ pod that replaces one of an earlier template has the settings of that template. 
 {{- $settings := include "support.settings" . | fromJson }}
 {{- range $name, $value := $fixed }}
 {{- if hasKey $settings $name }}
-{{- fail (printf "settings.%s must not be set: the chart sets it to %v" $name $value) }}
+{{- fail (printf "settings.%s must not be set: the chart sets it to %v, so remove it" $name $value) }}
 {{- end }}
 {{- end }}
 {{- range $name, $value := merge dict $fixed $settings }}
