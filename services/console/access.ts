@@ -15,7 +15,7 @@ export function refusal(access: Access, { headers }: Pick<IncomingMessage, 'head
   if (isOfForeignPage(headers))
     return { status: 403, text: 'A page of another site has sent this request. Open the console itself.\n' };
   const { CONSOLE_TOKEN: token } = access;
-  if (!token || isToken(token, headers.authorization)) return null;
+  if (!token || hasToken(token, headers.authorization)) return null;
   return {
     status: 401,
     text: 'The console needs its token (CONSOLE_TOKEN), as a bearer token or as the password.\n',
@@ -24,8 +24,9 @@ export function refusal(access: Access, { headers }: Pick<IncomingMessage, 'head
 }
 
 /**
- * Whether the header `Host` names this console. A foreign page can make its own name resolve to this machine, and would
- * then be of the same origin (DNS rebinding). It cannot do so with an address or with localhost.
+ * Whether the header `Host` names this console. A foreign site could make its own name resolve to this machine, so that
+ * a browser takes its pages and the console for one origin (DNS rebinding). It cannot do this with an address or with
+ * localhost, so these are allowed.
  */
 function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefined): boolean {
   const [, bracketed, plain = ''] =
@@ -36,8 +37,8 @@ function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefine
 }
 
 /**
- * Whether a page of another site embeds this page: its pictures, scripts and frames could keep MongoDB busy. A link to
- * the console is allowed. Programs do not send these headers.
+ * Whether a page of another site loads this page as a picture, a script or a frame: many of these could keep MongoDB
+ * busy. A link to the console is allowed. Only browsers send these headers, so programs are allowed.
  */
 function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';
@@ -45,15 +46,18 @@ function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
 }
 
-function isToken(token: string, authorization: string | undefined): boolean {
+/** Whether the header `Authorization` carries the token: as a bearer token, or as the password of any user name. */
+function hasToken(token: string, authorization: string | undefined): boolean {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(authorization ?? '') ?? [];
-  const given =
-    scheme.toLowerCase() === 'basic'
-      ? Buffer.from(credentials, 'base64')
-          .toString()
-          .replace(/^[^:]*:/, '')
-      : credentials;
+  const isBasic = scheme.toLowerCase() === 'basic';
+  const given = isBasic ? passwordIn(credentials) : credentials;
   // Hashes have the same length, so the time of a comparison does not reveal the token.
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(given), hash(token));
+}
+
+/** The password in Basic credentials: the base64 of `user:password`. */
+function passwordIn(credentials: string): string {
+  const text = Buffer.from(credentials, 'base64').toString();
+  return text.replace(/^[^:]*:/, '');
 }

@@ -5,7 +5,7 @@ import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.t
 import { operatorSettings } from '../operations/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 
-/** A random token of this length cannot be guessed. */
+/** The least number of characters of a token: a random token of this length cannot be guessed. */
 const tokenLengthMin = 24;
 
 /** Every setting of the console; the configuration table is generated from these. */

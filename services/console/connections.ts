@@ -4,15 +4,18 @@ import { createLogClient, type LogClient } from '../../shared/kafka/log-client.t
 type Clients = { admin: Admin; log: LogClient };
 
 export type ReconnectingKafka = {
-  /** Gives connected clients to `work`. If it fails, the next use connects others. */
+  /** Calls `work` with connected clients. If it fails, the next use connects new clients. */
   use: <T>(work: (clients: Clients) => Promise<T>) => Promise<T>;
   /** Disconnects the clients. A later use rejects. */
   close: () => Promise<void>;
 };
 
-/** Kafka clients that stay connected until a use fails. The next one then connects others. */
+/**
+ * Keeps clients of Kafka connected, because each page needs them. After a failed use it drops them: kafkajs may keep a
+ * broken connection.
+ */
 export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): ReconnectingKafka {
-  let held: (Clients & { connecting: Promise<void> }) | null = null;
+  let current: (Clients & { connecting: Promise<void> }) | null = null;
   let isClosed = false;
   const open = () => {
     const admin = kafka.admin();
@@ -20,17 +23,17 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): Re
     // Connects one client after the other, so that the second never connects after the disconnect.
     return { admin, log, connecting: admin.connect().then(() => log.connect()) };
   };
-  /** Does nothing if an earlier use has dropped these clients. */
-  const drop = async (used: typeof held) => {
-    if (!used || held !== used) return;
-    held = null;
+  /** Disconnects the clients, unless another use has already dropped them. */
+  const drop = async (used: typeof current) => {
+    if (!used || current !== used) return;
+    current = null;
     await used.connecting.catch(() => undefined);
     await Promise.allSettled([used.admin.disconnect(), used.log.disconnect()]);
   };
   return {
     use: async <T>(work: (clients: Clients) => Promise<T>): Promise<T> => {
       if (isClosed) throw new Error('the console ends');
-      const used = (held ??= open());
+      const used = (current ??= open());
       try {
         await used.connecting;
         return await work(used);
@@ -41,7 +44,7 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): Re
     },
     close: async () => {
       isClosed = true;
-      await drop(held);
+      await drop(current);
     },
   };
 }

@@ -19,7 +19,7 @@ const { resolve } = createRequire(import.meta.url);
 
 const file = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
 
-/** The policy allows no picture within a style sheet. */
+/** Without the pictures in the style sheet, which the content security policy does not allow. */
 const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'), 'utf8').replaceAll(
   /url\("data:[^"]*"\)/g,
   'none',
@@ -45,7 +45,7 @@ const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 };
 
-/** Open connections; further ones are closed without an answer. */
+/** At most this many connections are open; further ones are closed without an answer. */
 const connectionsMax = 200;
 
 type ConsoleDeps = SourceDeps & {
@@ -80,7 +80,7 @@ function createApp({ config, logger, live }: ConsoleDeps, pages: Page[]): Koa {
   return app.use(async (context) => {
     context.set(headers);
     if (context.path === '/livez') {
-      // Supervisors have no token. So it says only whether to restart this process.
+      // A supervisor has no token, so the answer only says whether to restart this process.
       const isLive = live() === null;
       context.status = isLive ? 200 : 503;
       context.body = isLive ? 'ok\n' : 'its connections to MongoDB fail, although a new one works\n';

@@ -4,16 +4,16 @@ import { type Html, html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
 import type { Known } from './readings.ts';
 
-/** The parts of a page that change, by the id of their element. */
+/** The parts of a page that the script replaces, by the ids of their elements. */
 type Regions = Record<string, Html>;
 
 export type Page = {
   path: string;
   /** The heading, and the name in the navigation. */
   title: string;
-  /** Content that does not change by itself, such as a form; `query` is that of the URL. */
+  /** Content that stays while the page is open, such as a form. `query` is the query of the URL. */
   fixed?: (query: URLSearchParams) => Promise<Html> | Html;
-  /** The content that changes, read again while a client has the page open; `fresh` gives its age. */
+  /** Content that the script reads again while the page is open; the region `fresh` has its age. */
   regions?: (query: URLSearchParams) => Promise<Regions>;
 };
 
@@ -50,19 +50,19 @@ export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html 
   html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
     <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;
 
-/** The time of day: an age stands still if the browser does not run the script, a time does not mislead then. */
+/** The time of day. If the browser does not run the script, a shown age would not grow, but a time stays true. */
 export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
 
 /** Data that is older than this, in seconds, does not show the present state. */
 const staleAfterSeconds = 15;
 
-/** If readings fail, says since when the state is unknown; null while the reading is current. */
+/** The verdict while readings fail: the state is unknown since the last reading. Null while the reading is current. */
 export const staleness = ({ at, problem }: Known<unknown>): Html | null =>
   problem !== null && at && secondsSince(at, new Date()) > staleAfterSeconds
     ? html`<p class="verdict bad">Unknown: the last data was read ${ago(at)}.</p>`
     : null;
 
-/** A text with ids of records, which may break after their separators. */
+/** A text in which a long id may break into lines after each separator. */
 export const breakable = (text: string): Html =>
   html`${text.split(/(?<=[/@])/).map((part, index) => html`${index > 0 ? html`<wbr />` : ''}${part}`)}`;
 
@@ -73,7 +73,7 @@ export const command = (text: string): Html =>
     ><button type="button" class="secondary outline" data-copy="${text}" aria-label="Copy: ${text}"></button
   ></span>`;
 
-/** Names with their values; `state` is a class. */
+/** A list of names with their values. `state` and `style` are CSS classes. */
 export const definitions = (rows: [name: string, value: Html | string, state?: string][], style = ''): Html =>
   html`<dl class="${style}">
     ${rows.map(
@@ -89,7 +89,7 @@ export const definitions = (rows: [name: string, value: Html | string, state?: s
 export const number = (value: number | null): Html =>
   html`<span class="number">${value === null ? 'unknown' : digits(value)}</span>`;
 
-/** A duration, as `number`. */
+/** A duration in seconds, formatted as by `number`. */
 export const seconds = (value: number | null): Html =>
   html`<span class="number">${value === null ? 'unknown' : `${digits(value)} s`}</span>`;
 
@@ -100,14 +100,14 @@ const units: [string, number][] = [
   ['s', 1],
 ];
 
-/** A duration in the largest unit of which there are two: `23 min`. */
+/** A duration in the largest unit of which it has at least two: `23 min`, but `90 s`. */
 export function duration(inSeconds: number): string {
-  const [unit, size] = units.find(([, least]) => inSeconds >= 2 * least) ?? ['s', 1];
-  return `${Math.round(inSeconds / size)} ${unit}`;
+  const [unit, unitSeconds] = units.find(([, size]) => inSeconds >= 2 * size) ?? ['s', 1];
+  return `${Math.round(inSeconds / unitSeconds)} ${unit}`;
 }
 
-/** A time relative to now, with the instant as its title. */
-const relative = (at: Date, text: string): Html => html`<time title="${at.toISOString()}">${text}</time>`;
+/** A text about an instant, such as its age. The browser shows the instant itself when the pointer is on the text. */
+const timeElement = (at: Date, text: string): Html => html`<time title="${at.toISOString()}">${text}</time>`;
 
 const secondsSince = (at: Date, now: Date) => Math.round((now.getTime() - at.getTime()) / 1_000);
 
@@ -115,19 +115,20 @@ const secondsSince = (at: Date, now: Date) => Math.round((now.getTime() - at.get
 export function ago(at: Date, now = new Date()): Html {
   const age = secondsSince(at, now);
   // The clocks of two machines may differ by some seconds.
-  return relative(at, age < -60 ? `in ${duration(-age)}` : `${duration(Math.max(0, age))} ago`);
+  return timeElement(at, age < -60 ? `in ${duration(-age)}` : `${duration(Math.max(0, age))} ago`);
 }
 
-/** The time of a record, as by `ago`. */
+/** The age of a record; `time` is ISO 8601, or null for a record without a valid time. */
 export const timeOf = (time: string | null): Html =>
   time === null ? html`${recordTimeText(time)}` : ago(new Date(time));
 
-/** An instant as a separate word. Inside an id, for example, it belongs to a name. */
+/** Matches an instant that is a word of its own, not a part of an id. */
 const instants =
   /(?<![^\s(])(?:(?<before>at|since) )?(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w-])(?: \(-?\d+ s ago\))?(?<orBefore> or before)?/g;
 
 /**
- * A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`.
+ * Replaces the instants in a text by their ages: `at <instant>` becomes `6 s ago`, and `since <instant>` becomes `for
+ * 6 s`. An age in parentheses behind an instant is left out.
  */
 export function withAges(text: string): Html {
   const shown: Html[] = [];
@@ -143,8 +144,8 @@ export function withAges(text: string): Html {
       shown.push(ago(at));
       continue;
     }
-    const past = duration(Math.max(0, secondsSince(at, new Date())));
-    shown.push(html`for ${relative(at, past)}${orBefore ? ' or longer' : ''}`);
+    const elapsed = duration(Math.max(0, secondsSince(at, new Date())));
+    shown.push(html`for ${timeElement(at, elapsed)}${orBefore ? ' or longer' : ''}`);
   }
   return html`${shown}${text.slice(end)}`;
 }

@@ -3,12 +3,17 @@ import type { Collection, Db, MongoClient } from 'mongodb';
 /** The limits of each read: MongoDB ends it after `maxTimeMS`, and sooner if the signal aborts. */
 export type ReadLimits = { maxTimeMS: number; signal: AbortSignal };
 
-/** The reads of a collection, whose second argument holds the options. */
+/*
+ * Wraps the driver's objects, so that every read that the operations begin has time limits, without an option in each
+ * of their functions.
+ */
+
+/** The methods of a collection that read. The second argument of each has the options. */
 const reads = new Set<PropertyKey>(['find', 'findOne', 'aggregate', 'countDocuments']);
 
 type Method = (...args: unknown[]) => unknown;
 
-/** `target` with other methods. The rest is its own, also its private fields. */
+/** A proxy of `target` with replaced methods. The methods run on `target` itself, because it has private fields. */
 function withMethods<T extends object>(target: T, replace: (name: PropertyKey, own: Method) => Method): T {
   return new Proxy(target, {
     get: (_, name) => {
@@ -23,13 +28,13 @@ const limitedCollection = (collection: Collection, limits: ReadLimits): Collecti
     reads.has(name) ? (first, options) => own(first, { ...limits, ...(options as object) }) : own,
   );
 
-/** The database, whose reads have these limits in every function that begins one. */
+/** The database; every read of its collections has these limits. */
 export const limitedDatabase = (database: Db, limits: ReadLimits): Db =>
   withMethods(database, (name, own) =>
     name === 'collection' ? (...args) => limitedCollection(own(...args) as Collection, limits) : own,
   );
 
-/** The client, whose databases have these limits. */
+/** The client; every read of its databases has these limits. */
 export const limitedClient = (client: MongoClient, limits: ReadLimits): MongoClient =>
   withMethods(client, (name, own) =>
     name === 'db' ? (...args) => limitedDatabase(own(...args) as Db, limits) : own,

@@ -3,7 +3,12 @@ import { type Html, html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 
-/** The last value that the console has read, and why it has no newer one. */
+/*
+ * The console reads the servers for its pages. A shared reading serves all pages and clients. A reading that a client
+ * chooses, by a filter or an id, counts against a limit and ends when no page waits for it.
+ */
+
+/** The last value that the console has read, when, and why it has no newer one; null for nothing. */
 export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
 
 /** Returns the value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
@@ -11,18 +16,18 @@ type Reading<T> = () => Promise<Known<T>>;
 
 /** A page waits at most this long for MongoDB and Kafka, in milliseconds. Then it shows the last known data. */
 const deadlineMs = 3_000;
-/** A slow read is repeated less often: reads take at most this part of the time. */
+/** Repeated reads are in progress for at most this part of the time, so a slow read is repeated less often. */
 const busyPart = 1 / 5;
 
-/** Reads that clients choose, by a query or an id: more are refused while this number is in progress. */
+/** At most this many reads that clients choose are in progress; further ones are refused. */
 const openMax = 10;
-/** Longer than a page pauses before it asks again, in milliseconds. */
+/** A read ends if no request has asked for it for this long, in milliseconds. A page asks again every three seconds. */
 const abandonedAfterMs = 10_000;
 
 /** A read in progress. A request calls `ask` when it begins to wait for the read. */
 type OpenRead<T> = { result: Promise<T>; ask: () => void };
 
-/** Begins a read, which gets a signal. Throws if too many are in progress. */
+/** Begins a read, whose signal aborts once no request asks for it. Throws if too many reads are in progress. */
 type BeginRead = <T>(work: (signal: AbortSignal) => Promise<T>) => OpenRead<T>;
 
 /**
@@ -48,8 +53,8 @@ export function createOpenReads(afterMs = abandonedAfterMs): BeginRead {
 type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number };
 
 /**
- * Reads a value for all pages and clients: again when it is older than `everyMs`, and never twice at once. `read`
- * receives the value before, for rates.
+ * Creates a reading that all pages and clients share: a request reads again if the value is older than `everyMs`, and
+ * two reads never run at once. `read` receives the previous value, against which it computes rates.
  */
 export function createReading<T>(
   read: (before: T | null) => Promise<T>,
@@ -74,12 +79,13 @@ export function createReading<T>(
     reading ??= refresh();
     const finished = reading.then(() => false);
     const isLate = await within(waitMs, finished, () => true);
+    if (!isLate) return known;
     const silence = `MongoDB or Kafka has not answered for ${waitMs / 1_000} s`;
-    return isLate ? { ...known, problem: known.problem ?? silence } : known;
+    return { ...known, problem: known.problem ?? silence };
   };
 }
 
-/** A reading for each query; a query is plain JSON. The least recently used ones of more than 20 are dropped. */
+/** Creates a reading for each query, which is plain JSON. Keeps the 20 readings that were used last. */
 export function createReadings<Query, T>(
   begin: BeginRead,
   read: (query: Query, signal: AbortSignal) => Promise<T>,
@@ -100,18 +106,15 @@ export function createReadings<Query, T>(
   return (query) => readings.memo(JSON.stringify(query))();
 }
 
-/** Content that came too late is kept this long for the next request, in milliseconds. */
+/** Content that missed the deadline of its request is kept this long for the next request, in milliseconds. */
 const keptForMs = 60_000;
 
-/**
- * Renders the content of a key, or the reason why the content is missing. Resolves within the deadline and never
- * rejects.
- */
+/** Renders the content of a key, or the reason why it is missing. Resolves within the deadline, and never rejects. */
 export type Render = (key: string, work: (signal: AbortSignal) => Promise<Html>) => Promise<Html>;
 
 /**
- * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the
- * work. Work that misses the deadline continues, and a later request gets its content from a slow MongoDB.
+ * Creates the function that renders content which a page reads once. Requests of one key share the work. Work that
+ * misses the deadline continues, and the next request gets its content: the page loads itself again for this.
  */
 export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs): Render {
   const open = new Map<string, OpenRead<Html>>();
@@ -141,7 +144,7 @@ export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs):
           MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
         </p>`;
       });
-      // Kept for an earlier request, whose page loads itself again.
+      // An earlier request of this key may have been late, so its content was kept. This request has shown it.
       if (!isLate) late.delete(key);
       return content;
     } catch (error) {

@@ -21,7 +21,7 @@ import {
   type Known,
 } from './readings.ts';
 
-/** MongoDB ends each command of a read that a client chose after this time, in milliseconds. */
+/** The time limit of each command of a read that a client has chosen, in milliseconds. */
 const readMsMax = 30_000;
 
 /** The facts at one moment, and the findings that follow from them. */
@@ -29,7 +29,7 @@ export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
 export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
 
-/** The connections and settings by which pages read for one client. Their reads end when no page waits any more. */
+/** The connections and settings for a read that a client has chosen. The read ends when no page waits for it. */
 export type OperationDeps = {
   config: ConsoleConfig;
   mongo: MongoClient;
@@ -40,26 +40,26 @@ export type OperationDeps = {
   now: () => Promise<Date>;
 };
 
-/** The values that the pages show, and the means to read others. */
+/** The values that pages show, which services/operations reads. */
 export type Sources = {
   /** The facts, read again every 1.5 s while a page asks. */
   overview: () => Promise<Known<Overview>>;
   /** The lag and the throughput of the last hour. */
   samples: () => Promise<Known<Sample[]>>;
-  /** One page of the dead letters, and one letter more if there is another page. */
+  /** One page of dead letters, and one more if another page follows. */
   deadLetters: (query: LetterQuery) => Promise<Known<DeadLetterList>>;
-  /** Renders content for one client, which no reading holds. */
+  /** Renders content that a client has chosen by a key, such as the explanation of an id. */
   render: (key: string, work: (deps: OperationDeps) => Promise<Html>) => Promise<Html>;
   /** How an operator of this deployment runs commands. */
   commands: Commands;
 };
 
-/** Everything that the pages show and that changes, read by services/operations. */
+/** Creates the readings of the pages. */
 export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const control = controlDatabase(mongo, config.DATABASE_NAME);
   const now = () => storeTime(control);
   const deps = { config, mongo, control, topics: topicsOf(config.TOPIC_PREFIX), now };
-  // Before every read. If the first operation connects instead and fails, the driver's topology stays closed.
+  // Connects before every read: if an operation connects implicitly and fails, the driver's topology stays closed.
   const connected = <T>(read: () => Promise<T>) => mongo.connect().then(read);
   const overview = createReading<Overview>(
     async (before) => {
@@ -67,7 +67,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
       const all = findings(facts);
       return { facts, findings: all, report: report(facts, all) };
     },
-    // Longer than the deadline of Kafka within it.
+    // The wait is longer than the three seconds for which the facts wait for Kafka.
     { everyMs: 1_500, waitMs: 4_000 },
   );
   const samples = createReading(() => connected(async () => readSamples(control, await now())), {
@@ -81,12 +81,12 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const deadLetters = createReadings(
     begin,
     ({ after, ...filter }: LetterQuery, signal) =>
-      // One more shows whether there is another page.
+      // One dead letter more than the page shows: it proves that another page follows.
       connected(() => listDeadLetters(limited(signal), filter, { limit: lettersMax + 1, after })),
     { everyMs: 5_000 },
   );
   const renderWithDeadline = createRenderWithDeadline(begin);
-  // It is read once: the page does not read it again.
+  // The page does not read this content again, so it shows the time of the read.
   const readOnce = async (work: () => Promise<Html>) =>
     html`${await work()}
       <p class="muted">Read ${timeOfDay(new Date())}.</p>`;

@@ -5,7 +5,7 @@ import { duration } from '../layout.ts';
 
 type Progress = Pick<GenerationReport, 'topics' | 'lag'>;
 
-/** A step; `done` is from 0 to 1. */
+/** A step of a build; `done` is the finished part, from 0 to 1. */
 type BuildStep = { name: string; done: number; text: string };
 
 const finished = { done: 1, text: 'done' };
@@ -14,8 +14,8 @@ const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond
   topics.reduce((total, topic) => total + topic[field], 0);
 
 /**
- * `2 a second, 28 min left`: the time left is that of all records at this rate, and at least that of the slowest topic.
- * Empty without a rate.
+ * `2 a second, 28 min left`. The time left is that of all records at the present rate, but not less than that of the
+ * slowest topic. Empty without a rate.
  */
 export function paceText(of: Progress): string {
   const rate = sum(of, 'recordsPerSecond');
@@ -26,7 +26,7 @@ export function paceText(of: Progress): string {
   return `${perSecond}, ${duration(longest)} left`;
 }
 
-/** The load of everything up to the end of the log. */
+/** The step that applies everything up to the end of the load, or of the log. It is not done before it is complete. */
 function loadStep(of: Progress, name: string): BuildStep {
   const position = sum(of, 'position');
   const end = sum(of, 'end');
@@ -34,7 +34,7 @@ function loadStep(of: Progress, name: string): BuildStep {
   return { name, done: end === 0 ? 1 : Math.min(position / end, 0.999), text };
 }
 
-/** While a build loads, the records that come later wait. */
+/** The step that applies the records that came after the start. They wait while the build loads. */
 function catchUpStep(build: GenerationReport): BuildStep {
   const name = 'Catch up';
   if (build.state === 'building')
@@ -57,7 +57,7 @@ function stepsOf(build: GenerationReport, differences: number | undefined): Buil
   ];
 }
 
-/** The steps of a build. A comparison has found the `differences`. */
+/** The steps of a build. `differences`: the number that the last comparison found; undefined before a comparison. */
 export const buildSteps = (build: GenerationReport, differences: number | undefined): Html =>
   stepper(build, stepsOf(build, differences));
 

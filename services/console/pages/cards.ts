@@ -9,7 +9,7 @@ export const classes = { well: 'good', progress: 'good', attention: 'warn', bad:
 export const orAccept = (accept: string | null): Html =>
   accept === null ? html`` : html`or accept it: ${command(accept)}`;
 
-/** Findings, each with the commands that help, or accept it. The heading above may name their generation. */
+/** Findings with the commands that fix or accept them. `heading` is the generation that the heading above names. */
 export const cards = (findings: Finding[], heading: number | null = null): Html =>
   findings.length === 0
     ? html``

@@ -2,9 +2,10 @@ import { type Sample, sampleEveryMs } from '../../../shared/control/samples.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { staleAfterSeconds } from '../../operations/rules/generation.ts';
+import { activeOf } from '../../operations/rules/rule.ts';
 import { ago, number, seconds } from '../layout.ts';
 
-/** Without a sample for this long, no projector ran. */
+/** Two samples that are further apart than this have an outage between them: no projector ran. */
 const gapMs = 3 * sampleEveryMs;
 
 /** Projectors save samples at the first run of the commit loop in each interval, about a second apart. */
@@ -33,7 +34,7 @@ function wholeIntervals(samples: Sample[]): Sample[] {
 
 /** The points of the served generations, from samples in the order of time. The facts are the last point. */
 export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
-  const active = facts.generations.find((one) => one.generation.number === facts.registry?.generation);
+  const active = activeOf(facts);
   if (!active) return [];
   const present = {
     generation: active.generation.number,

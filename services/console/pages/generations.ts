@@ -34,19 +34,21 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
   },
 });
 
-/** The switch that an operator may make to a generation in this state. */
-function switchTo(state: GenerationReport['state']): 'promote' | 'rollback' | null {
+/** The step by which an operator may serve a generation in this state; null if no step can. */
+function switchStep(state: GenerationReport['state']): 'promote' | 'rollback' | null {
   if (state === 'ready') return 'promote';
   return state === 'standby' ? 'rollback' : null;
 }
 
 function section(all: Finding[], one: GenerationReport, report: ComparisonReport | undefined): Html {
   const { number, state, condition } = one;
-  const step = switchTo(state);
+  const step = switchStep(state);
   const failed = step ? blockingFindings(all, number, step) : [];
-  const others = one.findings.filter(
-    ({ name, blocks }) => !(step && blocks.includes(step)) && !(name === 'next' && failed.length > 0),
-  );
+  // The list of checks has the findings about the step. `next` would contradict a failed check.
+  const others = one.findings.filter(({ name, blocks }) => {
+    if (name === 'next') return failed.length === 0;
+    return !(step && blocks.includes(step));
+  });
   return html`<h2>Generation ${number}: ${state}${condition === state ? '' : `, ${condition}`}</h2>
     ${isBuild(one) ? buildSteps(one, report?.differences) : html``}
     ${definitions([
@@ -69,7 +71,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
   ${ago(at)}`;
 
-/** First the failed checks, each with its command, then the others. A check of a later step is not due yet. */
+/** The failed checks before a step, each with its command, then the passed ones. */
 function checks(
   failed: Finding[],
   all: Finding[],
@@ -77,7 +79,7 @@ function checks(
   step: 'promote' | 'rollback',
   report: ComparisonReport | undefined,
 ): Html {
-  const met = passedChecks(all, generation, step);
+  const passed = passedChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
         ({ name, severity, text, fix, accept }) =>
@@ -89,11 +91,11 @@ function checks(
     </ul>
     <details id="checks-${generation}">
       <summary id="open-checks-${generation}">
-        Checks before a ${step === 'promote' ? 'promotion' : step}: ${met.length} of
-        ${met.length + failed.length} hold
+        Checks before a ${step === 'promote' ? 'promotion' : step}: ${passed.length} of
+        ${passed.length + failed.length} pass
       </summary>
       <ul class="checks">
-        ${met.map(
+        ${passed.map(
           ({ isAccepted, text }) =>
             html`<li><span class="finding good">${isAccepted ? '✓ accepted' : '✓'}</span> ${text}</li>`,
         )}
@@ -101,10 +103,10 @@ function checks(
     </details>`;
 }
 
-/** The latest changes are shown. */
+/** At most this many steps are shown, the latest first. */
 const historyMax = 20;
 
-/** The row of a step. A promotion changes two generations at once. */
+/** One row for each step of an operator: a promotion changes two generations at once. */
 const stepRow =
   (now: Date) =>
   (changes: Transition[]): [Html, ...Html[]][] => {

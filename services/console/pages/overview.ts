@@ -47,7 +47,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
 
 type Active = GenerationReport | undefined;
 
-/** Whether the served generation was never complete. */
+/** Whether the active generation has never been complete, so that its progress is shown instead of its lag. */
 const isFirstLoad = (active: Active): active is GenerationReport =>
   active?.lagSeconds === null && active.lag > 0 && !active.findings.some(({ name }) => name === 'watermark');
 

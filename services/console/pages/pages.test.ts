@@ -143,7 +143,7 @@ test('each generation shows its next command in the deployment once, and a faile
     'support-cli rebuild rollback 5',
   ]);
   expect(page).toContain('○ not yet generation 2 was not compared with the active one');
-  expect(page).toContain('Checks before a promotion: 10 of 11 hold');
+  expect(page).toContain('Checks before a promotion: 10 of 11 pass');
   expect((await copied([factsOf(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
 });
 

@@ -10,7 +10,7 @@ import { staleAfterSeconds } from '../../operations/rules/generation.ts';
 import { freshness, number, type Page, seconds, staleness, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 
-/** A topic with more partitions lists those with the longest lag. */
+/** A topic lists at most this many partitions, those with the longest lag. */
 const partitionsMax = 200;
 
 /** The topics of a generation, or the partitions of one of them, and the projectors that apply them. */
