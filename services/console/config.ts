@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { type Environment, orFile, readConfig, variablesOf } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
 import { operatorSettings } from '../operations/settings.ts';
-import { projectorSettings } from '../projector/config.ts';
 
 /** The least number of characters of a token: a random token of this length cannot be guessed. */
 const tokenLengthMin = 24;
@@ -12,8 +11,6 @@ const tokenLengthMin = 24;
 export const consoleSettings = {
   ...operatorSettings,
   LOG_LEVEL: commonSettings.LOG_LEVEL,
-  /** The console foretells the outcome of re-driving, which has this setting. */
-  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
   CONSOLE_HOST: z
     .string()
     .default('127.0.0.1')
