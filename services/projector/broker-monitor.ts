@@ -21,7 +21,7 @@ const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 
 /**
  * Asks the brokers for the topics through the client that reads the logs. While that fails, asks through a fresh
- * client: if only the fresh one works, a restart of the process helps.
+ * client. If only the fresh client works, a restart of the process helps.
  */
 export function monitorBrokers(
   { kafka, log, topics, createFresh = () => createLogClient(kafka) }: BrokerMonitorDeps,

@@ -46,7 +46,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
     });
 }
 
-/** If this read fails, the attempt continues without skips: the failure must not hold the partition. */
+/** Reads the skips. If that fails, returns none, so that the failure does not hold the partition. */
 const tryReadSkips = ({ control, generation, logger }: FactoryDeps, { topic, partition }: TopicPartition) =>
   readSkips(control, generation, { topic, partition }).catch((error: unknown): SkippedOffsets => {
     logger.warn({ error, topic, partition }, 'could not read which records are skipped');

@@ -19,7 +19,7 @@ export type Chunk = {
 export type Arrival = {
   /** Its batch was fetched. */
   fetchedMs: number;
-  /** The chunk became the next of its partition: the one before it was applied. It may have been fetched since. */
+  /** The former chunk of its partition was applied. This chunk may have been fetched only after that. */
   nextMs: number;
   /** It was taken from the queue. */
   takenMs: number;
@@ -32,7 +32,7 @@ export type TakenChunk = Chunk & { arrival: Arrival };
 export type Attempt = {
   /** Aborted when the partition is lost, or the process stops. */
   signal: AbortSignal;
-  /** Aborted earlier, when no further chunk is wanted: do not wait for work that has not begun. */
+  /** Aborted earlier than `signal`, when the partition stops. A chunk that still waits is then rejected. */
   stopping?: AbortSignal;
   /**
    * Called after each durable part of the work: a partition without progress counts as stuck. `isSaved`: a later

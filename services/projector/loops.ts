@@ -32,7 +32,7 @@ type LoopDeps = {
   refusalLimitMs?: number;
   /** The process must exit with an error, which is announced. */
   onFatal: (error: Error) => void;
-  /** The generation was dropped: a normal end, which is announced without a reason. */
+  /** Called if the generation was dropped. This is a normal end, which is announced without a reason. */
   onDropped: (error: Error) => void;
 };
 

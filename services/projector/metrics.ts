@@ -224,7 +224,8 @@ export function initializeMetrics(metrics: Metrics, generation: number, topics: 
     repeated: kinds.flatMap((kind) => repeatCauses.map((cause) => ({ kind, cause }))),
   });
   for (const labels of rejections) metrics.deadLettersUnapplied.set(labels, 0);
-  for (const topic of topics)
+  for (const topic of topics) {
     for (const reason of lossReasons) metrics.losesRecords.set({ topic, reason }, 0);
+  }
   for (const stage of stages) metrics.stageSeconds.zero({ stage });
 }

@@ -26,7 +26,7 @@ export type Prepared = {
   allowanceMs: number;
   positions: Positions;
   engine: Engine;
-  /** The applier, already with the settings of the generation: a build must not begin with records after its load. */
+  /** The applier with the settings of the generation. Without them, a build would begin with records after its load. */
   applier: Applier;
   /** When the first projector of the generation was about to read the log. */
   startedAt: Date;

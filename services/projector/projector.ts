@@ -67,7 +67,7 @@ export async function startProjector(deps: ProjectorDeps): Promise<RunningProjec
   } catch (error) {
     const refusal = error instanceof StartRefused ? error : withFix(error);
     await announcement.end('refused', refusal.message);
-    // Not awaited: brokers that are silent would keep the process from its end.
+    // Not awaited, because silent brokers would delay the end of the process.
     void brokers.disconnect().catch(() => undefined);
     throw refusal;
   }

@@ -9,7 +9,7 @@ const limitDefaultMs = 60_000;
 export type RefusalLimit = {
   /** Whether this error is a refusal, and the first one is longer ago than the limit. */
   isReached: (error: unknown) => boolean;
-  /** The servers have answered: earlier refusals have passed. */
+  /** Called when the servers have answered. The next refusal is then the first one. */
   clear: () => void;
 };
 

@@ -24,7 +24,7 @@ const tokenResponse = z.object({
 export type AccessTokens = {
   /** The token that all connections share, or a new one. */
   get: () => Promise<string>;
-  /** The brokers refuse this token: it is not used again. */
+  /** Called if the brokers refuse this token. The next `get` then requests a new one. */
   discard: (value: string) => void;
 };
 

@@ -41,7 +41,7 @@ export const kafkaTypes: ReadonlyMap<string, Entry> = new Map([
     ],
     `The Kafka user of a projector needs Read and Describe on its topics. ${otherRights}`,
   ),
-  // Brokers that do not respond: kafkajs does not mark these as retriable.
+  // Brokers that do not respond. kafkajs does not mark these errors as retriable.
   ...entries('passes', ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout']),
   // A group that refuses this kind of member, or any further member.
   ...entries(

@@ -236,7 +236,7 @@ function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message
 }
 
 function hasRecords({ bytes }: RawBatch, isAborted: AbortFilter): boolean {
-  // A frame of another format cannot be decoded later: its records become dead letters.
+  // A frame of another format counts as one with records, because its records must become dead letters.
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
   const hasKey = header.isControl && bytes.length > batchHeaderBytes;

@@ -12,7 +12,7 @@ type AskedCluster = {
 export type FoundTopics = {
   /** The topics that no broker has. */
   missing: string[];
-  /** The topics on which this client lacks the right Describe: brokers do not show it whether they exist. */
+  /** The topics on which this client lacks the right Describe. Brokers do not answer whether such a topic exists. */
   hidden: string[];
 };
 

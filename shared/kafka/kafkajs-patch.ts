@@ -204,7 +204,7 @@ const leaderErrors = [
   'UNKNOWN_LEADER_EPOCH',
 ];
 
-/** The pause before the next fetch, in milliseconds: the brokers may not know the new leader yet. */
+/** The pause before the next fetch, in milliseconds, because the brokers may not know the new leader yet. */
 const leaderPauseMs = 100;
 
 /**

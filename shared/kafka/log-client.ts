@@ -27,11 +27,11 @@ export type LogState = {
   partitions: string[];
   /** By `<topic>/<partition>`, of the partitions whose leader answers. */
   ends: Map<string, LogOffsets>;
-  /** The epoch of each partition's leader, by `<topic>/<partition>`. It rises with each election. */
+  /** The epoch of each partition's leader, by `<topic>/<partition>`. An epoch rises with each election. */
   leaderEpochs: Map<string, number>;
   /** The topic ids by topic. */
   topicIds: Map<string, string>;
-  /** The live brokers that did not answer: there may be partitions that only they know. */
+  /** The live brokers that did not answer. They may know partitions that no other broker knows. */
   unreachable: { broker: string; error: unknown }[];
 };
 
@@ -167,7 +167,7 @@ function throwIfRefused(error: unknown): void {
 async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
   if (keys.length === 0) return new Map();
   const readEnds = async () => {
-    // The ends first: then a stable offset below the end shows an open transaction, not records in between.
+    // The ends first. A stable offset below the end then shows an open transaction, not newer records.
     const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
     return [ends, await listOffsets(leader, keys, atEnd)] as const;
   };

@@ -11,7 +11,9 @@ export const memoryOf = (bytes: Buffer): Memory => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
 });
 
-/** Allocates an output without zeros and outside Node's pool: a false size takes no memory before it is written. */
+/**
+ * Allocates an output without zeros and outside Node's pool, so that a false size takes no memory before it is used.
+ */
 export const createOutput = (bytes: number): Memory => memoryOf(Buffer.allocUnsafeSlow(bytes));
 
 /** The error of a batch that exceeds the limit. It is thrown before the output is allocated. */

@@ -41,7 +41,7 @@ export function otherPartitions(recorded: Recorded[], topics: string[]): string[
     .toSorted();
 }
 
-/** Returns in words why a generation cannot follow these topics: it has applied others. Null if it can follow them. */
+/** Describes the other topics that a generation has applied, so that it cannot follow these. Null if there are none. */
 export function describeOtherTopics(recorded: Recorded[], topics: string[]): string | null {
   const [first] = otherPartitions(recorded, topics);
   if (first === undefined) return null;

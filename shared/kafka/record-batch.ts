@@ -27,7 +27,7 @@ export type RecordBatchHeader = {
   appendTimestampMs: number | null;
   /** The batch belongs to a transaction, which may have been aborted. */
   isTransactional: boolean;
-  /** The batch holds only a control record: the end of a transaction. */
+  /** The batch has only a control record: the end of a transaction. */
   isControl: boolean;
   /** The time of the first record. The others store their difference from it. */
   firstTimestampMs: number;

@@ -32,7 +32,7 @@ type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeco
 const largeChunkRecords = 300;
 /** A group with this many records takes no further chunk. */
 const groupRecordsMax = 1_000;
-/** The pause after a group, in milliseconds: its partitions hand over their next chunks for the next group. */
+/** The pause after a group, in milliseconds. In this time its partitions hand over chunks for the next group. */
 const gatherMs = 10;
 
 /** Applies chunks: a small chunk in a group with others that wait, so that they share their commands. */
@@ -97,7 +97,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   };
 }
 
-/** Applies a group. Resolves after the first phase, to a promise for each chunk: the end of its second phase. */
+/** Applies a group. Resolves after phase 1, to a promise for each chunk that resolves after its phase 2. */
 async function applyTwoPhases(
   deps: FinishDeps,
   { batchSeconds, batchRecords, stageSeconds }: ApplierMetrics,

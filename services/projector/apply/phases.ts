@@ -32,7 +32,7 @@ export type ParsedChunk = Chunk & {
   kind: Kind;
   /** The meaning of the records, in the order of the log. */
   changes: Change[];
-  /** The records without a meaning: they become dead letters. */
+  /** The rejected records, which become dead letters. */
   rejected: RejectedRecord[];
   attempt: Attempt;
 };
@@ -128,7 +128,7 @@ function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDep
   };
 }
 
-/** Applies one chunk, without the changes for which the engine's code throws: these are rejected. */
+/** Applies one chunk, and rejects the changes for which the engine's code throws. */
 async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<Outcome> {
   const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
   return {
@@ -147,7 +147,9 @@ const rejectionOf = ({ change, error }: { change: Change; error: unknown }) => (
 const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
   rejection.reason === 'projector_error';
 
-/** Ends the phase of a group without progress. The applier then applies each chunk by itself: one may be the cause. */
+/**
+ * Ends phase 1 of a group without progress. The applier then applies each chunk alone, because one may be the cause.
+ */
 function giveUp({ kind, ids, cause, rounds }: Stall): never {
   throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }

@@ -41,7 +41,7 @@ export type Assignment = {
   updateFetching: (partition: Partition) => void;
   /**
    * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
-   * answer each fetch at once, and with the same error.
+   * answer each fetch immediately, with the same error.
    */
   backOff: (partition: Partition) => void;
   /** Pauses every partition, so that no fetch is wasted, and stops them, each within `graceMs`. */

@@ -82,7 +82,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   await consumer.run({
     autoCommit: false,
     eachBatchAutoResolve: false,
-    // No error may leave the handler: kafkajs never retries a TypeError, and stalls on any other error.
+    // No error may leave the handler, because kafkajs never retries a TypeError, and stalls on any other error.
     eachBatch: async (payload) => {
       try {
         if (!signal.aborted) handleBatch(deps, consumer, assignment, payload);
@@ -145,7 +145,7 @@ function createConsumer(
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
     // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,
-    // The limit of all partitions together: kafkajs-patch.ts gives each partition an equal share.
+    // The limit of all partitions together, because kafkajs-patch.ts gives each partition an equal share.
     maxBytesPerPartition: queuedBytesMax / 2,
     retry: { retries: 5, restartOnFailure },
   });

@@ -21,10 +21,12 @@ export type FetchControl = {
   update: (partition: Partition) => void;
   /**
    * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
-   * answer each fetch at once, and with the same error.
+   * answer each fetch immediately, with the same error.
    */
   backOff: (partition: Partition) => void;
-  /** Pauses all partitions of a new assignment: kafkajs would fetch them before their start offsets are known. */
+  /**
+   * Pauses all partitions of a new assignment. Otherwise kafkajs would fetch them before their start offsets are known.
+   */
   pauseAll: (topics: TopicPartitions[]) => void;
   /** Pauses every partition until the process ends. */
   stop: () => void;
@@ -43,7 +45,7 @@ export function createFetchControl(
   const backingOff = new Set<Partition>();
   let isStopping = false;
   let full: ReadonlySet<string> = new Set();
-  const updateOne = (partition: Partition): void => {
+  const pauseOrResume = (partition: Partition): void => {
     const { topic, fetchState } = partition;
     if (fetchState.nextOffset === null) return;
     const hasMemory = !full.has(topic) && partition.queuedBytes() <= shareBytes();
@@ -51,13 +53,13 @@ export function createFetchControl(
     if (mayFetch && fetchState.nextOffset < positions.loadEnd(partitionKey(partition))) resume(partition);
     else pause(partition);
   };
-  const updateAll = () => [...assigned.values()].forEach(updateOne);
+  const updateAll = () => [...assigned.values()].forEach(pauseOrResume);
   const update = (partition: Partition): void => {
     if (assigned.get(partitionKey(partition)) !== partition) return;
-    const before = full;
+    const formerlyFull = full;
     full = fullTopics([...assigned.values()], queuedBytesMax);
-    if (before.size > 0 || full.size > 0) updateAll();
-    else updateOne(partition);
+    if (formerlyFull.size > 0 || full.size > 0) updateAll();
+    else pauseOrResume(partition);
   };
   const pause = (place: TopicPartition): void => {
     const key = partitionKey(place);
@@ -92,12 +94,14 @@ export function createFetchControl(
   };
 }
 
-/** If the queues take more than the memory, the topics whose queues take more than their part of it. */
+/** Returns the topics whose queues take more than their part of the memory, if all queues exceed the memory. */
 function fullTopics(partitions: Partition[], bytesMax: number): Set<string> {
   const full = new Set<string>();
   if (queuedBytes(partitions) <= bytesMax) return full;
-  for (const [topic, some] of Map.groupBy(partitions, (partition) => partition.topic))
-    if (queuedBytes(some) > (bytesMax * some.length) / partitions.length) full.add(topic);
+  for (const [topic, topicPartitions] of Map.groupBy(partitions, (partition) => partition.topic)) {
+    const partBytes = (bytesMax * topicPartitions.length) / partitions.length;
+    if (queuedBytes(topicPartitions) > partBytes) full.add(topic);
+  }
   return full;
 }
 

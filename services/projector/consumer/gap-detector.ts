@@ -42,8 +42,8 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
 
 /**
  * The gap between the records that a projector has read and the log; null without a gap. A log of the same topic still
- * holds those records if the last epoch that the projector has read ends at the offset or after it (KIP-320). If that
- * epoch ends earlier, a new leader has lost records, even if the log has grown past the offset.
+ * contains those records if the last epoch that the projector has read ends at the offset or after it (KIP-320). If
+ * that epoch ends earlier, a new leader has lost records, even if the log has grown past the offset.
  */
 export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
   const { offset, topicId } = read;

@@ -63,7 +63,7 @@ export function handleBatch(
   assignment.updateFetching(assigned);
 }
 
-/** Leaves out the batches after the load of a build: the build fetches them again once it is loaded. */
+/** Leaves out the batches after the load of a build, because the build fetches them again once it is loaded. */
 function beforeLoadEnd(fetched: Fetched, loadEnd: number): Received {
   const later = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
   if (!later) return fetched;

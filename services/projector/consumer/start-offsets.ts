@@ -113,7 +113,7 @@ function logNow(
 /** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
 const appliedEpoch = ({ position, leaderEpoch = -1 }: Applied): number => (position > 0 ? leaderEpoch : -1);
 
-/** For each partition with a recorded epoch: where the log ends the epoch that was applied last. */
+/** Asks where the last applied epoch of each partition ends, if the epoch is recorded. */
 function appliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],

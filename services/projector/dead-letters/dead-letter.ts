@@ -79,7 +79,10 @@ function identityOf(record: KafkaRecord): Pick<RecordBytes, 'orgId' | 'versioned
   };
 }
 
-/** The bytes of a larger record are not stored, since MongoDB limits a document to 16 MB: a redrive reads the log. */
+/**
+ * The largest record whose bytes are stored, because MongoDB limits a document to 16 MB. A redrive reads a larger
+ * record from the log.
+ */
 export const attachedBytesMax = 8 * 1024 * 1024;
 
 /** The size of a document without the bytes. It also bounds the number of small dead letters. */

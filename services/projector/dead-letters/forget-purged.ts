@@ -13,6 +13,7 @@ export async function forgetPurged(
   topics: string[],
 ): Promise<void> {
   const { ends } = await log.read(topics);
-  for (const [key, { low }] of ends)
+  for (const [key, { low }] of ends) {
     if (low > 0) await forgetPurgedBefore(control, parsePartitionKey(key), low);
+  }
 }

@@ -40,8 +40,11 @@ function subjectsIn(texts: string[], kind: Kind | null, { key }: KafkaRecord): s
   const subjects = new Set(keyText ? [keyText] : []);
   if (prefixes.length === 0) return [...subjects];
   const ids = new RegExp(`(?<![A-Za-z0-9_-])(?:${prefixes.join('|')})[A-Za-z0-9_-]{1,${idLengthMax}}`, 'g');
-  for (const text of texts)
-    for (const [id] of text.matchAll(ids)) if (subjects.size < subjectsMax) subjects.add(id);
+  for (const text of texts) {
+    for (const [id] of text.matchAll(ids)) {
+      if (subjects.size < subjectsMax) subjects.add(id);
+    }
+  }
   return [...subjects];
 }
 

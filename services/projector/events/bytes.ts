@@ -36,7 +36,7 @@ export function decodeJson(bytes: Uint8Array): Json {
 
 const [quote, backslash, ...beforeValue] = Buffer.from('"\\,[{');
 
-/** Counts the commas and opening brackets outside of strings: at least one of them stands before each value. */
+/** Counts the commas and opening brackets outside of strings, because each value follows one of them. */
 function countValues(bytes: Uint8Array): number {
   // So few bytes have fewer values than the limit.
   if (bytes.length <= jsonValuesMax) return 0;

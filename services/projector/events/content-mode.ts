@@ -49,7 +49,7 @@ export function readContent({ value, headers: headerBytes, undecodable }: KafkaR
   return rejected(reason, `${detail}; there is no header ce_specversion`);
 }
 
-/** Accepts any kind and schema version: if they are wrong, the rules for the envelope reject the event later. */
+/** Accepts any kind and schema version, because the rules for the envelope reject a wrong one later. */
 const announcesDeletion = (headers: Headers) =>
   /^support\.[^.]*\.deleted\./.test(headers.get('ce_type') ?? '');
 

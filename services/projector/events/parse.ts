@@ -61,7 +61,7 @@ function upcastData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upc
     return { value: upcast(known, kind, schemaVersion, data.value) };
   } catch (error) {
     if (!isCodeError(error)) throw error;
-    // Not the error's message, which may quote the data: a detail never quotes data.
+    // A detail never quotes data, so it cannot have the error's message.
     const into = `from schema version ${schemaVersion} into ${newestVersion(known, kind)}`;
     return rejected('bad_data', `data: cannot be turned ${into}`);
   }
@@ -105,7 +105,7 @@ const megabyte = 1024 * 1024;
 /** MongoDB limits a document to 16 MB. Half of that is reserved for the joined fields. */
 const stateBytesMax = 8 * megabyte;
 
-/** Smaller records are not measured: lists are bounded, so BSON takes little more than JSON. */
+/** Smaller records are not measured. BSON takes little more than JSON, because all lists are bounded. */
 const measuredBytesMin = megabyte;
 
 /** Returns a description if the state of an entity is too large to be stored, otherwise null. */

@@ -37,7 +37,7 @@ type FollowDeps = {
   /** MongoDB's clock. */
   now: () => Date;
   by: string;
-  /** The generation was dropped: the process must exit. */
+  /** Called if the generation was dropped. The process must then exit. */
   onFatal: (error: Error) => void;
 };
 

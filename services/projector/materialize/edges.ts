@@ -11,8 +11,9 @@ export type Incoming = { from: Kind; edge: Edge };
 export const edgesOf = <K extends Kind>(kind: K): Edge<K>[] => projections[kind].edges;
 
 const incoming = new Map<Kind, Incoming[]>(kinds.map((kind) => [kind, []]));
-for (const from of kinds)
+for (const from of kinds) {
   for (const edge of projections[from].edges) incoming.get(edge.to)?.push({ from, edge });
+}
 
 /** The edges of all projections that lead to a kind. */
 export const incomingEdges = (kind: Kind): Incoming[] => incoming.get(kind) ?? [];

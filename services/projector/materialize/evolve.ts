@@ -4,7 +4,7 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Change, Tombstone } from '../events/change.ts';
 import type { StoredEnvelope, StoredState } from './store.ts';
 
-/** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
+/** An entity as it is stored, or will be: its envelope, and its state unless it is deleted. */
 export type Entity = Omit<StoredEnvelope, '_id' | 'revision'> & { state?: StoredState };
 
 /** A change that carries a version. */

@@ -33,7 +33,7 @@ export type Outcome = {
   rejections: RejectedChange[];
   /** The changes that repeat an earlier record of the log. */
   repeated: Set<Change>;
-  /** The entities of each kind whose fan-out is not done yet: it takes more than a page, or resumes. */
+  /** The entities of each kind whose fan-out is not done yet, because it takes more than a page, or resumes. */
   large: Map<Kind, Reconciled[]>;
 };
 
@@ -59,8 +59,9 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
       return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
     });
     // Waits for all kinds even after an error, so the caller never starts again beside work that still runs.
-    for (const ended of await Promise.allSettled(applying))
-      if (ended.status === 'rejected') throw ended.reason;
+    for (const outcomeOfKind of await Promise.allSettled(applying)) {
+      if (outcomeOfKind.status === 'rejected') throw outcomeOfKind.reason;
+    }
   }
   return outcome;
 }
@@ -81,9 +82,11 @@ async function applyKind(
   // The states that a later record has replaced. Another worker may have joined the parent that such a state names, so
   // this parent is stale, too: Invariant 6 in docs/internals/joins.md.
   const superseded: StoredState[] = [];
-  for (const { id, state } of applied)
-    for (const change of byId.get(id) ?? [])
+  for (const { id, state } of applied) {
+    for (const change of byId.get(id) ?? []) {
       if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
+    }
+  }
   outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
   // Documents may refer to others of their own kind.
   await refreshAll(deps, kind, stale.get(kind) ?? []);

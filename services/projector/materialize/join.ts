@@ -86,12 +86,14 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
 /** The ids of all entities that have to be read to join the documents, by kind. */
 function idsToRead(kind: Kind, joinings: Joining[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
-  for (const joining of joinings)
-    for (const edge of edgesOf(kind))
+  for (const joining of joinings) {
+    for (const edge of edgesOf(kind)) {
       for (const id of idsOver(edge, joining, references)) {
         const ids = wanted.get(edge.to) ?? new Set();
         wanted.set(edge.to, ids.add(id));
       }
+    }
+  }
   return wanted;
 }
 

@@ -39,7 +39,7 @@ const waitByClock = async (ms: number, signal: AbortSignal | undefined) => {
   signal?.throwIfAborted();
 };
 
-/** Draws the pause at random, between half of it and all of it: workers that contend then try at different times. */
+/** Draws a part of the pause, from half of it to all of it, so that contending workers try at different times. */
 const pauseMs = (pauses: number): number =>
   Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
 

@@ -18,7 +18,7 @@ export type FannedOut = {
 /** An entity's state as the store returns it: the fields that were asked for, by name. */
 export type StoredState = Readonly<Record<string, unknown>>;
 
-/** `orgId` is null after a Kafka tombstone of an unknown entity: a Kafka tombstone names no organization. */
+/** `orgId` is null after a Kafka tombstone of an unknown entity, because a Kafka tombstone names no organization. */
 type OfAnyOrganization<T> = Omit<T, 'orgId'> & { orgId: string | null };
 
 export type StoredEnvelope = OfAnyOrganization<Envelope>;

@@ -55,7 +55,7 @@ export function failureOf({ namespace }: WritePlace, code: number, message: stri
 
 /** Why MongoDB, or the driver before it sends anything, refuses a document; null for an error of another kind. */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
-  // Compared by name: under jest, Node's own code throws another RangeError class.
+  // Compared by name, because Node's own code throws another RangeError class under jest.
   const isTooLong =
     isNativeError(error) && error.name === 'RangeError' && classifyStoreError(error).is !== 'no-memory';
   if (isTooLong || error instanceof MongoInvalidArgumentError)

@@ -27,7 +27,9 @@ export type PlannedWrite<K extends Kind> = {
   upsert: Upsert<K> | undefined;
   /** The change that becomes a dead letter if the store refuses the document; absent for a refresh. */
   cause: Change<K> | undefined;
-  /** Whether the last change raised a position of the entity: the fan-out is complete once that record is applied. */
+  /**
+   * Whether the last change raised a position of the entity. Its fan-out is then complete once that record is applied.
+   */
   raisesPosition: boolean;
   /** How to join a living document; null for a deleted one. */
   joining: Joining | null;

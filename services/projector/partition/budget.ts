@@ -1,20 +1,20 @@
 import assert from 'node:assert';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
-/** Loads a value within a budget. The caller releases each value once, when it is no longer used. */
+/** Loads a value within a budget of memory. The caller releases each value once, when the value is no longer used. */
 export type Budget = <T extends { bytes: number }>(
   load: () => Promise<T>,
 ) => Promise<{ value: T; release: () => void }>;
 
 const ignore = () => undefined;
 
-/** A released value of at least this part of the budget counts as garbage. V8 collects smaller ones in time. */
+/** The part of the budget from which a released value is counted as garbage. V8 collects smaller values in time. */
 const garbagePartMin = 1 / 4;
 
 /**
  * Loads values of unknown size one after another, in the order of the calls. A value that does not fit waits until
- * callers have released enough others, so the memory holds at most the budget and one more value. V8 frees released
- * values late: if they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
+ * callers have released enough other values, so all values take at most the budget and one more value. V8 frees
+ * released values late. If they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
  */
 export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
   let usedBytes = 0;

@@ -142,12 +142,12 @@ export class FetchState {
     this.#awaitedEpoch = leaderEpoch;
   }
 
-  /** The log of the leader with this epoch holds all that was fetched. */
+  /** The log of the leader with this epoch contains everything that was fetched. */
   setCompared(leaderEpoch: number): void {
     this.#comparedEpoch = leaderEpoch;
   }
 
-  /** Sets the id of the topic. Only before the first record is read: the records of another topic would be lost. */
+  /** Sets the id of the topic before the first record is read. Later, the records of the former topic would be lost. */
   setTopicId(topicId: string): void {
     assert(!this.#nextOffset, 'the id of a topic may change only before its first record is read');
     this.#topicId = topicId;

@@ -12,7 +12,7 @@ export type Place = { at: number; count: number };
 
 /** A decompressed batch. Its records are decoded on demand. */
 export type OpenBatch = {
-  /** The memory that it holds besides the batch itself. */
+  /** The memory that the decompressed records take besides the batch itself. */
   bytes: number;
   /** Reads up to `recordsMax` records of up to `bytesMax` bytes together, but at least one record. */
   read: (place: Place, recordsMax: number, bytesMax: number) => ReadRecords;

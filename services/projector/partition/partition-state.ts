@@ -32,7 +32,7 @@ export type PartitionState =
 const nextStates: Record<PartitionState['name'], PartitionState['name'][]> = {
   'finding-start': ['idle', 'stopped'],
   idle: ['waiting', 'applying', 'stopped'],
-  // A chunk that waits for the chunk of another partition may fail: it is then retried.
+  // A chunk may fail while it waits for the chunk of another partition. It is then retried.
   waiting: ['waiting', 'applying', 'retrying', 'stopped'],
   applying: ['applying', 'waiting', 'retrying', 'idle', 'stopped'],
   retrying: ['retrying', 'applying', 'stopped'],

@@ -49,7 +49,7 @@ const releaseBatchAfterMs = 1_000;
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
 const retryPauseMaxMs = 10_000;
 
-/** The effect of a chunk without records: it has only control records, such as the end of a transaction. */
+/** The effect of a chunk that has only control records, such as the end of a transaction. */
 const nothingApplied: Applied = { events: 0, rejected: [], times: [] };
 
 /**
@@ -151,7 +151,7 @@ export class Partition {
     if (this.#state.name === 'idle') this.countBrokerWait();
   }
 
-  /** Counts a wait for a broker as progress: the partition is not stuck, because a restart would not help. */
+  /** Counts a wait for a broker as progress. Such a partition is not stuck, because a restart would not help. */
   countBrokerWait(): void {
     this.#progressCount += 1;
   }
@@ -161,7 +161,9 @@ export class Partition {
     this.#committed = offset;
   }
 
-  /** The next commit is sent even if the position has not moved: the group may hold another offset. */
+  /**
+   * Makes the next commit include this partition even if its position has not moved: the group may have another offset.
+   */
   commitAgain(): void {
     this.#committed = -1;
   }
@@ -227,7 +229,7 @@ export class Partition {
     this.#setState({ name: 'idle' });
   }
 
-  // A function of its own: the variables of the loop would keep the records in memory while it takes the next ones.
+  // Not part of the loop, whose variables would keep the records in memory while it takes the next ones.
   async #applyNext(): Promise<void> {
     const { queue } = this.#deps;
     const position = this.#position;

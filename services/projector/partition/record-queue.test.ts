@@ -26,10 +26,12 @@ const given = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
 /** The offsets of each chunk until the queue is empty, and the position after each. */
 async function drain(queue: RecordQueue, position: number, onTaken: () => void = () => undefined) {
   const [chunks, positions]: [number[][], number[]] = [[], []];
-  for (let at = position; !queue.isEmpty();) {
-    const { records, nextOffset } = await queue.take(at);
+  let next = position;
+  while (!queue.isEmpty()) {
+    const { records, nextOffset } = await queue.take(next);
     chunks.push(records.map((record) => record.position.offset));
-    positions.push((at = nextOffset));
+    positions.push(nextOffset);
+    next = nextOffset;
     onTaken();
   }
   return { chunks, positions };
@@ -51,11 +53,12 @@ describe('a record', () => {
   it('of a batch that is taken in parts keeps only its part in memory', async () => {
     const queue = given(10_000);
     queue.push([batch(0, 2_000, { compressed: gzip })], 2_000);
-    for (let at = 0; !queue.isEmpty();) {
-      const { records, nextOffset } = await queue.take(at);
+    let next = 0;
+    while (!queue.isEmpty()) {
+      const { records, nextOffset } = await queue.take(next);
       // A small copy is a part of a pool of Node.
       for (const { value } of records) expect(value?.buffer.byteLength).toBeLessThan(100_000);
-      at = nextOffset;
+      next = nextOffset;
     }
   });
 

@@ -13,12 +13,12 @@ import type { Budget } from './budget.ts';
 import { type OpenBatch, openBatch, type Place } from './open-batch.ts';
 
 /**
- * The most records that are applied together. It bounds the duration of their work, and, where few partitions have
- * large shares, their memory. Half as many cost the store 11 % more; twice as many save 2 %, for 20 MB more.
+ * The most records that are applied together. This limit bounds the duration of their work, and their memory if few
+ * partitions have large shares. Half as many records cost MongoDB 11 % more; twice as many save 2 %, for 20 MB more.
  */
 export const chunkRecordsMax = 1_000;
 
-/** Each queued batch costs some objects, even if it has few bytes. */
+/** The memory of the objects for each queued batch, besides its bytes. */
 const batchOverheadBytes = 400;
 
 /** The next records of a partition, taken from its queue. The caller releases them once. */
@@ -26,11 +26,11 @@ export type Taken = {
   records: KafkaRecord[];
   /** When the first of them was fetched, in milliseconds of the monotonic clock. */
   fetchedMs: number;
-  /** The offset after them and after the control records that follow them. */
+  /** The offset after these records, and after the control records that follow. */
   nextOffset: number;
   /** The leader epoch of the last batch from which the worker took records; -1 without one. */
   leaderEpoch: number;
-  /** Whether the records exceed their share of the memory: their batch is kept while they are used. */
+  /** Whether the records exceed their share of the memory. Their batch is then kept until `release`. */
   isLarge: boolean;
   /** Whether their batch has no more records. */
   isReadToEnd: boolean;
@@ -39,24 +39,24 @@ export type Taken = {
 /** The fetched batches of one partition, in the order of the log. Each is decoded when it is the next. */
 export type RecordQueue = {
   /**
-   * Queues batches that have records. `nextOffset` is the offset after all that was fetched with them; `leaderEpoch` is
-   * that of the control records after them.
+   * Queues batches that have records. `nextOffset` is the offset after everything that was fetched with them.
+   * `leaderEpoch` is the epoch of the control records after them.
    */
   push: (batches: RawBatch[], nextOffset: number, leaderEpoch?: number) => void;
   isEmpty: () => boolean;
   /** The size of the queued batches, compressed, and of a batch above its share whose last records are used. */
   bytes: () => number;
   /**
-   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place
-   * of records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory
-   * for the next batch; the caller tries again.
+   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax`, but at least one. Replaces
+   * records that cannot be decoded by one record with the error. Rejects if the process has no memory for the next
+   * batch. The caller then tries again.
    */
   take: (position: number) => Promise<Taken>;
   /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
   releaseBatch: (taken?: Taken) => void;
-  /** Frees the memory of taken records, and of a batch, that exceed their share: they are applied, or given up. */
+  /** Frees the memory of records, and of their batch, above their share. Called once they are applied or given up. */
   release: (taken: Taken) => void;
-  /** Empties the queue for good. */
+  /** Empties the queue. It takes no further batches. */
   close: () => void;
 };
 
@@ -84,14 +84,14 @@ export type RecordQueueDeps = {
 };
 
 /*
- * The life of a batch. Only the first one of the queue is ever decompressed: the head.
+ * The life of a batch. Only the head, the first batch of the queue, is decompressed.
  *
  *   push ──→ queued ──take──→ decompressed ──take, up to its end──→ removed
  *               ↑                  │
  *               └───releaseBatch───┘      its memory goes back to the budget; the next take decompresses it again
  *
  * Records above their share of the memory keep their batch decompressed until `release`. A batch that cannot be
- * decoded gives one record that stands for it. `close` ends every state.
+ * decoded yields one record with the error. `close` ends every state.
  */
 export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const batches = createBatchList(deps.chunkBytesMax);
@@ -113,11 +113,21 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     if (isEnd) shift(taken);
     return isEnd || taken.records.length === 0;
   };
-  const takeUndecodable = (taken: Taken, first: Queued, batch: RawBatch): void => {
-    taken.records = [undecodable(deps.partition, taken.nextOffset, batch, first.error)];
-    taken.leaderEpoch = first.leaderEpoch;
-    taken.fetchedMs = first.fetchedMs;
+
+  /** Takes from the first batch. Returns whether more may be taken after it. */
+  const takeFrom = async (taken: Filling, first: Queued, position: number): Promise<boolean> => {
+    const { batch, error } = first;
+    if (batch === null) {
+      taken.leaderEpoch = first.leaderEpoch;
+      shift(taken);
+      return true;
+    }
+    const isNext = taken.records.length === 0;
+    if (!isNext && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) return false;
+    if (error === undefined) return takeRecords(taken, first, batch, position);
+    takeUndecodable(deps.partition, taken, first, batch);
     shift(taken);
+    return false;
   };
   return {
     push: (fetched, nextOffset, leaderEpoch = -1) => {
@@ -128,16 +138,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     take: async (position) => {
       const taken = emptyAt(position);
       for (let first = batches.first(); first && !isClosed; first = batches.first()) {
-        const { batch, error } = first;
-        const hasRecords = taken.records.length > 0;
-        if (batch === null) {
-          taken.leaderEpoch = first.leaderEpoch;
-          shift(taken);
-        } else if (hasRecords && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) break;
-        else if (error !== undefined) {
-          takeUndecodable(taken, first, batch);
-          break;
-        } else if (!(await takeRecords(taken, first, batch, position))) break;
+        if (!(await takeFrom(taken, first, position))) break;
       }
       return taken;
     },
@@ -156,7 +157,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   };
 }
 
-/** The queued batches, and their bytes. A removed batch above its share counts until `release`: its records keep it. */
+/** The queued batches, and their bytes. A removed batch above its share is counted until `release`. */
 function createBatchList(shareBytes: () => number) {
   const queue: Queued[] = [];
   let queuedBytes = 0;
@@ -164,10 +165,10 @@ function createBatchList(shareBytes: () => number) {
   return {
     first: () => queue[0],
     bytes: () => queuedBytes + keptBytes,
-    push: (some: Queued[]) => {
-      for (const one of some) {
-        queue.push(one);
-        queuedBytes += bytesOf(one);
+    push: (added: Queued[]) => {
+      for (const queued of added) {
+        queue.push(queued);
+        queuedBytes += bytesOf(queued);
       }
     },
     shift: (): Queued | undefined => {
@@ -237,12 +238,19 @@ async function readInto(
     for (const record of read.records) if (record.position.offset >= position) taken.records.push(record);
     return read.isEnd && read.error === undefined;
   } catch (error) {
-    // The worker takes the records before this batch without it, so that a new attempt loses no record.
+    // Without memory, the records before this batch are taken now, and this batch by the next call.
     const isNoMemory = classifyStoreError(error).is === 'no-memory';
     if (isNoMemory && taken.records.length === 0) throw error;
     if (!isNoMemory) first.error = error;
     return false;
   }
+}
+
+/** Takes one record with the error in place of the records of a batch. */
+function takeUndecodable(partition: number, taken: Taken, first: Queued, batch: RawBatch): void {
+  taken.records = [undecodable(partition, taken.nextOffset, batch, first.error)];
+  taken.leaderEpoch = first.leaderEpoch;
+  taken.fetchedMs = first.fetchedMs;
 }
 
 /** Keeps the first batch of a queue decompressed, within the budget. */
@@ -264,13 +272,13 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
   };
 }
 
-/** A batch is taken together with records before it only as a whole. */
+/** Whether a whole batch fits into the limits together with the records before it. */
 const fits = ({ bytes }: RawBatch, taken: Filling, bytesMax: number): boolean =>
   bytes.length >= batchHeaderBytes &&
   taken.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
   taken.bytes + bytes.length <= bytesMax;
 
-/** Stands for the records of a batch from an offset on. */
+/** Creates the record that replaces the records of a batch from an offset on, with the error. */
 function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {
   const { lastOffset, bytes } = batch;
   const offset = Math.max(from, batch.baseOffset);

@@ -13,7 +13,7 @@ export type Snapshot = TopicPartition & {
   progressCount: number;
   /** The documents that a fan-out in progress has still to refresh, as far as known. */
   fanOutWaiting: number;
-  /** Set while its chunk waits for the chunk of another partition: liveness checks that partition instead. */
+  /** Set while its chunk waits for the chunk of another partition. Liveness then checks that partition instead. */
   isQueued?: true;
   /** Why its records wait, if there are any; absent once it is stopped. */
   cause?: HoldCause;

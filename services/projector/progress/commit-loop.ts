@@ -36,7 +36,7 @@ export type CommitLoopDeps = {
   /** Announces that Kafka does not answer. */
   kafkaMonitor: Pick<KafkaMonitor, 'track'>;
   refusalLimit: RefusalLimit;
-  /** The servers refuse this process: it must exit with an error. */
+  /** Called if the servers refuse this process. It must then exit with an error. */
   onFatal: (error: Error) => void;
   /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
   clock: Pick<StoreClock, 'read'>;
@@ -84,7 +84,7 @@ export function startCommitLoop(
   let committing: Promise<void> | null = null;
 
   const save = async (): Promise<Snapshot[]> => {
-    // Read before the ends of the logs: every record that was published up to this instant lies before those ends.
+    // Read before the ends of the logs, so every record that was published up to this instant lies before those ends.
     const asOf = await deps.clock.read();
     appliedSince = 0;
     const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));

@@ -28,7 +28,7 @@ type Deps = {
 export type FreshnessGauges = {
   /** Sets the gauges after a run. `nowMs` is of a monotonic clock. */
   observe: (nowMs: number, run: Run) => void;
-  /** Lets the gauges grow after a failed run: since the last successful run, the log and the progress are unknown. */
+  /** Lets the gauges grow after a failed run, because the log and the progress are unknown since the last good run. */
   observeFailure: (nowMs: number, error: unknown) => void;
 };
 

@@ -64,7 +64,7 @@ export function createLiveness(startMs: number): Liveness {
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;
       if (nowMs - lastCommitMs > silentAfterMs)
         return `no offset could be committed for ${seconds(lastCommitMs)} s`;
-      // A position is known up to the last observation: it may have moved since.
+      // Up to the last observation, because the position may have moved since.
       for (const [key, { atMs }] of lastMoves)
         if (lastObservedMs - atMs > stuckAfterMs)
           return `${key} has records, but has not moved for ${seconds(atMs, lastObservedMs)} s`;

@@ -72,7 +72,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
     const operations = snapshots.filter(isStarted).map((snapshot) => {
       const { topic, partition, position, leaderEpoch, topicId, cause, throttledMs } = snapshot;
       const key = partitionKey({ topic, partition });
-      // The end is unknown for a partition that was added after the ends were read: it may have any number of records.
+      // The end is unknown if the partition was added after the ends were read. It may then have any number of records.
       const end = ends.get(key)?.end;
       const { completeToMs, waitingSinceMs } = advanceMarks({ key, position, end, asOfMs: asOf.getTime() });
       instants.set(key, completeToMs);
@@ -94,7 +94,10 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
   return { register, save };
 }
 
-/** An instant, and an end of the log that was read after it: every record published up to it lies before that end. */
+/**
+ * An instant, and the end of the log that was read after it. Every record published up to the instant is before the
+ * end.
+ */
 type Mark = { end: number; asOfMs: number };
 
 /**

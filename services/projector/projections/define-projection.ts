@@ -112,7 +112,7 @@ export function defineProjection<K extends Kind, E extends Record<string, Declar
   }: { isPending?: (joined: J) => boolean; deletionIsFinal?: boolean } = {},
 ): Projection<K> {
   return {
-    // The objects stay the declared ones: a `through` edge points to the children edge itself.
+    // Not copied, because a `through` edge points to the object of its children edge.
     edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge]) => Object.assign(edge, { name })),
     join: (resolved) => {
       const joined = document(resolved as Resolved<E>);

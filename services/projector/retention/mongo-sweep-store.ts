@@ -66,7 +66,7 @@ type SweptMessages = {
 
 /** The sweep's work on dead letters. */
 type SweptDeadLetters = {
-  /** Whether any dead letter of the conversations has no stored bytes: it may be about any conversation. */
+  /** Whether a dead letter of the conversations has no stored bytes. It may then be about any conversation. */
   hasUnnamedConversations: () => Promise<boolean>;
   /** Which of these conversations dead letters name. */
   readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
@@ -77,7 +77,7 @@ type SweptDeadLetters = {
 /** The port of the sweep: each read is of one bounded page. */
 export type SweepStore = SweptConversations & SweptMessages & SweptDeadLetters;
 
-/** Replaces an unreadable envelope by that of an unknown entity: the next record of the entity then restores it. */
+/** Replaces an unreadable envelope by that of an unknown entity. The next record of the entity then restores it. */
 function sweepable(stored: StoredEnvelope): Sweepable {
   const { _id, orgId, version, position, tombstonePosition } = stored;
   const guard = guardOf(stored);
@@ -140,7 +140,7 @@ function expiring(database: Db): SweptConversations {
   };
 }
 
-/** Returns the latest possible date if an edit by hand has removed the time: the conversation then never expires. */
+/** Returns the latest possible date if an edit by hand has removed the time. The conversation then never expires. */
 const updatedAtOf = ({ updatedAt }: { updatedAt?: unknown }): Date =>
   updatedAt instanceof Date ? updatedAt : new Date(8.64e15);
 

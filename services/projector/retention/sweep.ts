@@ -93,7 +93,7 @@ async function sweepConversations(
   const isNamed = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
   const hasMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
   const unused = expired.filter(({ _id }) => !isNamed.has(_id) && !hasMessages.has(_id));
-  // The reference stays until the dependents are refreshed: after a crash the next sweep finds the conversation by it.
+  // The reference stays until the dependents are refreshed. After a crash, the next sweep finds the conversation by it.
   const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];

@@ -144,7 +144,7 @@ export function startSweeper(
     nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
-    // Last, because it needs Kafka: the purge above must work while Kafka is away.
+    // Last, because only this step needs Kafka. The purge above must work while Kafka is away.
     if (isComplete) await deps.forgetPurged();
     outcome.succeed();
   };

@@ -43,7 +43,7 @@ export async function getReady(deps: ReadyDeps): Promise<Ready> {
   return { control, database, registered, own, brokers, groupId, onWait };
 }
 
-/** Wraps `onWait`: also announces each condition that the start waits for. */
+/** Returns an `onWait` that also announces each condition for which the start waits. */
 const announcing =
   (onWait: OnWait, announcement: Announcement): OnWait =>
   (condition, reason) => {

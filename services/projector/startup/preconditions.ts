@@ -153,7 +153,7 @@ export const connectBrokers = reachBrokers
     setting: 'TOPIC_PREFIX',
     run: async ({ brokers, topics, isTrial }) => {
       const untried = [...(await brokers.log.tryFetch(topics))];
-      // A start continues: the consumer reads a topic without a leader once there is a leader.
+      // A start continues, because the consumer reads a topic without a leader once there is a leader.
       if (untried.length === 0 || !isTrial) return {};
       const reasons = untried.map(([topic, reason]) => `${topic} (${reason})`);
       throw new NotReady('topics cannot be read', `could not try to fetch from ${reasons.join(', ')}`);

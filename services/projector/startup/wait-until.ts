@@ -67,7 +67,7 @@ export async function waitUntil<T>(
   return retry({ pauseMs, onFailed }, attempt);
 }
 
-/** Returns the `Meet` of a start: it retries a condition until it is met. */
+/** Returns the `Meet` of a start, which retries a condition until it is met. */
 export const waiting =
   (onWait: OnWait): Meet =>
   (_, attempt) =>
