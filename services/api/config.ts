@@ -7,7 +7,7 @@ import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
 import { readCertificate } from './server/certificate.ts';
 
-/** The name of the typed client, unless a provider has built it under another. */
+/** The name of the typed client, unless its provider has built it under another name. */
 export const clientPackage = '@support-read-models/client';
 
 const webAddress = z
@@ -19,7 +19,7 @@ const brandName = z
   .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
   .default('svc');
 
-/** Every setting of the API; the configuration table is generated from these. */
+/** Every setting of the API. `npm run docs` generates the table of docs/configuration.md from them. */
 export const apiSettings = {
   ...storeSettings,
   API_HOST: z
@@ -88,7 +88,7 @@ export const apiSettings = {
     .regex(/^rediss?:\/\/./, { error: 'must start with redis:// or rediss://', abort: true })
     .refine(
       (url) => URL.canParse(url),
-      'is not an address: special characters of a password are percent-encoded',
+      'is not an address: percent-encode the special characters of its password',
     )
     .optional()
     .describe(
@@ -108,10 +108,11 @@ export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;
 export const readApiConfig = (environment: Environment): ConfigResult<ApiConfig> =>
   readConfig(apiSettings, environment, tlsErrors);
 
+/** The rules that join the two settings of the certificate. */
 function tlsErrors({ API_TLS_CERT: cert, API_TLS_KEY: key }: Environment): string[] {
   if (!cert && !key) return [];
-  if (!cert) return ['API_TLS_CERT is not set, but API_TLS_KEY is'];
-  if (!key) return ['API_TLS_KEY is not set, but API_TLS_CERT is'];
+  if (!cert) return ['API_TLS_CERT is not set, but API_TLS_KEY is: set both, or neither'];
+  if (!key) return ['API_TLS_KEY is not set, but API_TLS_CERT is: set both, or neither'];
   // The error of Node.js would repeat the path, which is the key itself if it was set by mistake.
   const unreadable = Object.entries({ API_TLS_CERT: cert, API_TLS_KEY: key }).filter(
     ([, path]) => !isReadable(path),

@@ -3,7 +3,7 @@ import { type ClientOptions, parseOptions, parseRequestOptions } from './options
 import { createRetries, type RetryDeps } from './retry.ts';
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
-import { type Listed, type Walk, walkOn, walkStart } from './walk.ts';
+import { addPage, emptyWalk,type Listed, type Walk } from './walk.ts';
 
 /** The two kinds of request that the generated methods send. */
 export type Requests = {
@@ -68,7 +68,7 @@ function listRequest<Item extends Listed>(
       startingAfter: startingAfter ?? undefined,
     });
     const { data, hasMore, nextCursor, url: path } = body;
-    const walk = walkOn(before, { ...meta, path, startingAfter, data, nextCursor });
+    const walk = addPage(before, { ...meta, path, startingAfter, data, nextCursor });
     const page: Page<Item> = {
       ...meta,
       data,
@@ -79,7 +79,7 @@ function listRequest<Item extends Listed>(
     };
     return page;
   };
-  const first = () => read(params.startingAfter ?? null, walkStart);
+  const first = () => read(params.startingAfter ?? null, emptyWalk);
   let requested: Promise<Page<Item>> | undefined;
   const requestOnce = () => (requested ??= first());
   return {

@@ -25,14 +25,14 @@ export type Walk = {
   item: { id: string; json: string } | null;
 };
 
-export const walkStart: Walk = { pages: 0, replaceAt: 1, cursor: null, item: null };
+export const emptyWalk: Walk = { pages: 0, replaceAt: 1, cursor: null, item: null };
 
 /**
  * Returns the walk after one more page. Throws `EndlessListError` if the page repeats the cursor or the item of the
  * remembered page, because the loop would never end. Of the pages 1, 2, 4, 8 … it remembers the last one (Brent's
  * algorithm). This finds a cycle of any length, in constant memory.
  */
-export function walkOn(walk: Walk, page: Visited): Walk {
+export function addPage(walk: Walk, page: Visited): Walk {
   const { nextCursor } = page;
   if (nextCursor === null) return walk;
   const isRepeated = nextCursor === walk.cursor || page.data.some((item) => isSameItem(item, walk.item));
