@@ -3,7 +3,7 @@ import { type ClientOptions, parseOptions, parseRequestOptions } from './options
 import { createRetries, type RetryDeps } from './retry.ts';
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
-import { addPage, emptyWalk,type Listed, type Walk } from './walk.ts';
+import { addPage, emptyWalk, type Listed, type Walk } from './walk.ts';
 
 /** The two kinds of request that the generated methods send. */
 export type Requests = {

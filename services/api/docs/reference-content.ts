@@ -46,7 +46,7 @@ export const referenceContent = (site: Site, spec: OpenApiDocument): ReferenceCo
   })),
 });
 
-/** The headers of the responses of the first endpoint, which all endpoints below `/v1` have. */
+/** The headers of the first endpoint's responses: all endpoints below `/v1` have the same ones. */
 function headersOf(spec: OpenApiDocument): Field[] {
   const [first] = Object.values(spec.paths);
   const responses = Object.values(first?.get.responses ?? {}).map((response) =>
@@ -61,16 +61,15 @@ function headersOf(spec: OpenApiDocument): Field[] {
 
 function operationContent(spec: OpenApiDocument, path: string, operation: Operation): OperationContent {
   const { operationId: id, summary, description, responses, 'x-codeSamples': samples = [] } = operation;
-  const success = resolve<Response>(spec, responses[200] ?? { description: '', headers: {} }).content?.[
-    'application/json'
-  ];
+  const ok = responses[200];
+  const body = ok && resolve<Response>(spec, ok).content?.['application/json'];
   return {
     id,
     path,
     summary,
     description,
     parameters: operation.parameters.map((each) => parameterField(spec, resolve<Parameter>(spec, each))),
-    fields: success ? fieldsOf(spec, success.schema) : [],
+    fields: body ? fieldsOf(spec, body.schema) : [],
     statuses: Object.entries(responses)
       .filter(([status]) => status !== '200')
       .map(([status, response]) => ({
@@ -79,7 +78,7 @@ function operationContent(spec: OpenApiDocument, path: string, operation: Operat
         description: resolve<Response>(spec, response).description,
       })),
     samples,
-    example: success?.example ? JSON.stringify(success.example, null, 2) : null,
+    example: body?.example ? JSON.stringify(body.example, null, 2) : null,
   };
 }
 
