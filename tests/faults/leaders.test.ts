@@ -5,7 +5,7 @@ import type { KafkaNode } from '../../infra/dev-servers/native/kafka-settings.ts
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
-import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { created } from '../support/entities.ts';
@@ -77,7 +77,7 @@ describe('a partition without a leader', () => {
     await admin.createPartitions({
       topicPartitions: [{ topic: topic('tag'), count: 2, assignments: [[2]] }],
     });
-    await untilLed(admin, [topic('tag')]);
+    await awaitLeaders(admin, [topic('tag')]);
     await publish('tag', 'tag_2', 1);
     // when the second broker is killed, and a projector starts
     await second.kill();

@@ -1,5 +1,5 @@
 import type { Producer, Transaction } from 'kafkajs';
-import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
 import { eventually } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -25,7 +25,7 @@ describe('a log that a broker has compacted', () => {
       ([name, value]) => ({ name, value }),
     );
     await admin.createTopics({ topics: [{ topic, configEntries }], waitForLeaders: false });
-    await untilLed(admin, [topic]);
+    await awaitLeaders(admin, [topic]);
     const publish = (to: Pick<Producer, 'send'>, value: string, timestampMs = Date.now()) =>
       to.send({ topic, messages: [{ key: value, value, timestamp: String(timestampMs) }] });
     const first = await begin('first');

@@ -4,7 +4,7 @@ import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { readFactsToAct } from '../../services/operations/facts.ts';
 import { type Switched, switchTo } from '../../services/operations/rebuild/switch.ts';
 import { report } from '../../services/operations/report.ts';
-import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
 import {
   type ComparisonReport,
   type Generation,
@@ -145,7 +145,7 @@ export async function openRebuild() {
         topics: [{ topic, numPartitions: 1, configEntries }],
         waitForLeaders: false,
       });
-      await untilLed(admin, [topic]);
+      await awaitLeaders(admin, [topic]);
       return { topics: [topic] };
     },
     /** Publishes three records, and deletes those before an offset from the log. */

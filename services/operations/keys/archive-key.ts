@@ -7,8 +7,8 @@ import type { KeysDeps } from './keys.ts';
 type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };
 
 /**
- * The key of the served generation, if `archiveKey` may archive it. `keys create` publishes one version. A key with
- * others is the source system's: its next version would take back the archiving, or lose against it.
+ * The key of the served generation, if `archiveKey` may archive it. `keys create` publishes one version only, so a key
+ * with a later version belongs to the source system: its next version would undo the archiving, or be ignored.
  */
 export async function readArchivable({ database, cli }: KeysDeps, id: string): Promise<ArchivableKey> {
   const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne({ _id: id });

@@ -8,29 +8,29 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 export type NewKey = { orgId: string; name: string; mode: 'live' | 'test'; rateLimit?: number | undefined };
 
-/** The token of a new key. Nothing else holds it: the event has its SHA-256. */
+/** A new key with its token. Only this value has the token: the event has its SHA-256. */
 export type CreatedKey = { id: string; orgId: string; token: string };
 
-/** Bytes of randomness in a token. */
+/** The number of random bytes in a token. */
 const tokenBytes = 24;
 
 export type PublishDeps = { producer: Producer; topicPrefix: string };
 
 /**
- * Publishes a new key, as the source system would, after `hand` has handed its token over: otherwise a key could exist
- * whose token is lost. The key works once a projector has applied the event, and a rebuild keeps it. Rejects with the
- * topic and the id if the brokers do not confirm the event; it may be stored all the same.
+ * Publishes a new key, as the source system would, after `handOver` has given the token to the operator: otherwise a
+ * key could exist whose token is lost. The key works once a projector has applied the event, and a rebuild keeps it.
+ * Rejects with the topic and the id if the brokers do not confirm the event, which may be stored all the same.
  */
 export async function createKey(
   { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },
   { orgId, name, mode, rateLimit }: NewKey,
-  hand: (created: CreatedKey) => Promise<void>,
+  handOver: (created: CreatedKey) => Promise<void>,
 ): Promise<void> {
   const id = `key_${ulid()}`;
   const token = `${keyPrefix}_${mode}_${randomBytes(tokenBytes).toString('hex')}`;
   const createdAt = new Date().toISOString();
   const tokenSha256 = hash('sha256', token);
-  await hand({ id, orgId, token });
+  await handOver({ id, orgId, token });
   await publishKey(deps, orgId, { id, name, mode, access: 'read', createdAt, tokenSha256, rateLimit });
 }
 

@@ -7,19 +7,32 @@ import { type Facts, readFactsToAct } from '../facts.ts';
 import { blockingFindings, type Finding, findings } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 
+/** The result of waiting. Only `time is up` may still become `ready`. */
+type Readiness = {
+  outcome: 'ready' | 'failing' | 'stopped' | 'time is up';
+  /** The findings that block readiness. */
+  findings: Finding[];
+  text: string;
+};
+
 /** Waits until a generation is ready. Ends early if it can never become ready. */
-export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeconds: number) {
+export async function awaitReady(
+  deps: OperatorDeps,
+  number: number,
+  timeoutSeconds: number,
+): Promise<Readiness> {
   const reportChange = reportChanges(deps.report);
   let before: Facts | null = null;
-  const read = async () => {
+  const read = async (): Promise<Readiness> => {
+    // Throws if the generation does not exist.
     generationOf(await requireRegistry(deps.control), number);
     before = await readFactsToAct(deps, before);
-    const blocked = blockingFindings(findings(before), number, 'ready');
-    const final = blocked.find(({ isFinal }) => isFinal);
-    const stuck = final && (final.name === 'rejects' ? 'failing' : 'stopped');
-    const outcome = blocked.length === 0 ? 'ready' : (stuck ?? 'time is up');
-    /** The `findings` block readiness. */
-    return { outcome, findings: blocked, text: readinessText(before, number, blocked) } as const;
+    const blocking = blockingFindings(findings(before), number, 'ready');
+    return {
+      outcome: outcomeOf(blocking),
+      findings: blocking,
+      text: readinessText(before, number, blocking),
+    };
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {
     everyMs: 2_000,
@@ -29,12 +42,20 @@ export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeco
   return last.outcome === 'time is up' ? { ...last, text: `time is up: ${last.text}` } : last;
 }
 
-function readinessText({ deployment, generations }: Facts, number: number, blocked: Finding[]): string {
-  const [first] = blocked;
+/** The outcome if the wait ended now. Waiting cannot help against a final finding. */
+function outcomeOf(blocking: Finding[]): Readiness['outcome'] {
+  if (blocking.length === 0) return 'ready';
+  const final = blocking.find(({ isFinal }) => isFinal);
+  if (!final) return 'time is up';
+  return final.name === 'rejects' ? 'failing' : 'stopped';
+}
+
+function readinessText({ deployment, generations }: Facts, number: number, blocking: Finding[]): string {
+  const [first] = blocking;
   const { cli } = commandsIn[deployment];
   if (first) {
-    const more =
-      blocked.length > 1 ? `; ${counted(blocked.length - 1, 'further finding')}: ${cli} rebuild status` : '';
+    const others = blocking.length - 1;
+    const more = others > 0 ? `; ${counted(others, 'further finding')}: ${cli} rebuild status` : '';
     // A build in progress needs time, not a command.
     const fix = first.name === 'state' || first.fix === null ? '' : `: ${first.fix}`;
     return `generation ${number}: ${first.text}${fix}${more}`;

@@ -61,9 +61,9 @@ export type Difference = { kind: Kind; id: string; class: DifferenceClass; field
 export type Expectation = { kind: Kind | '*'; field: string };
 
 /**
- * Compares a document with its expected form; a missing one is null. Ignores revisions and positions, which only order
- * the writes of one generation. Ignores data that has expired at `now`: the API hides it, and projectors sweep each
- * generation at other times.
+ * Compares a document with the document that it should equal. Ignores revisions and positions, which only order the
+ * writes of one generation. Ignores data that has expired at `now`: the API hides it, and each generation is swept at a
+ * different time.
  */
 export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
   const { expected, actual } = pair;

@@ -23,8 +23,8 @@ import { beginDrop, endDrop } from './transitions.ts';
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
 const standbyHours = 72;
 /**
- * A request that starts this long after a promotion cannot read the old generation: replicas read the registry every
- * second, and a read takes ten seconds at most.
+ * Requests that begin this long after a promotion cannot read the old generation, in milliseconds: replicas read the
+ * registry every second, and this read takes ten seconds at most.
  */
 const switchNoticedMs = 12_000;
 
@@ -35,7 +35,8 @@ type DropOptions = {
   dryRun?: boolean | undefined;
 };
 
-type Drop = OperatorDeps & { number: number; deadline: number };
+/** One run of the verb. `deadlineMs` is its end by the monotonic clock. */
+type Drop = OperatorDeps & { number: number; deadlineMs: number };
 
 /**
  * Ends the projectors of a generation, and removes its group, progress, documents and dead letters: Invariant 16 in
@@ -45,7 +46,8 @@ type Drop = OperatorDeps & { number: number; deadline: number };
 export async function dropGeneration(deps: OperatorDeps, number: number, options: DropOptions) {
   const { control, by, now, onStep } = deps;
   const { why, timeoutSeconds, dryRun } = options;
-  const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
+  const waitMs = dryRun ? 0 : timeoutSeconds * 1_000;
+  const drop = { ...deps, number, deadlineMs: performance.now() + waitMs };
   const begun = await beginOnceUnread(drop, options);
   if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
   // Even if another operator has dropped the generation, a frozen projector may have written again after that.
@@ -56,6 +58,7 @@ export async function dropGeneration(deps: OperatorDeps, number: number, options
   return 'dropped';
 }
 
+/** Names the replicas that serve a generation, or whose requests in progress read it. */
 const readersText = (readers: Replica[], number: number): string =>
   readers
     .map((replica) => {
@@ -99,7 +102,7 @@ function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, n
     );
 }
 
-/** Waits until no replica serves the generation and no request reads it. */
+/** Waits until no replica serves the generation and no request in progress reads it. */
 async function waitForReaders(drop: Drop, generation: Generation): Promise<void> {
   const { control, number, now } = drop;
   const isReader = (one: Replica) => one.generation === number || requestsOf(one, number) > 0;
@@ -150,11 +153,15 @@ async function deleteGroup(drop: Drop): Promise<void> {
 }
 
 /** Reports each obstacle, and waits until all have gone. Refuses the drop if an obstacle remains at the deadline. */
-async function waitWhile({ report, deadline }: Drop, obstacle: () => Promise<string | null>, advice: string) {
+async function waitWhile(
+  { report, deadlineMs }: Drop,
+  obstacle: () => Promise<string | null>,
+  advice: string,
+) {
   const reportChange = reportChanges(report);
   const last = await pollUntil(obstacle, (text) => text === null, {
     everyMs: 250,
-    timeoutMs: deadline - performance.now(),
+    timeoutMs: deadlineMs - performance.now(),
     onPending: (text) => reportChange(`waiting: ${text}`),
   });
   if (last) throw new RebuildRefused(`${last}: ${advice}`);

@@ -15,7 +15,7 @@ import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { PairSource } from './compare.ts';
 import { type ComparedDocument, comparedFields, markUnreadable, type Pair } from './differences.ts';
 
-/** Documents in one batch, so that memory stays in the tens of megabytes. */
+/** The number of documents in one batch. It keeps the memory in the tens of megabytes. */
 const batchSize = 200;
 
 const documents = (database: Db, kind: Kind, filter: object, limit = 0) =>
@@ -59,8 +59,8 @@ export function betweenGenerations({ control }: { control: Db }, active: Side, b
 }
 
 /**
- * The watermark, without the partitions where it stands because a transaction is open: they count as applied up to the
- * last time that their projector found nothing else to apply.
+ * The watermark, but an open transaction does not hold it: a partition that waits for one counts as applied up to the
+ * last save of its progress. Otherwise one hanging producer would prevent every comparison.
  */
 export async function appliedTo(control: Db, generation: number): Promise<Date> {
   const [raised, partitions] = await Promise.all([
@@ -108,7 +108,7 @@ async function* batches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
   yield batch;
 }
 
-/** Negative if the next id is only in `expected`. MongoDB orders ids by their bytes. */
+/** Negative if the lower id is only in `expected`, positive if it is only in `actual`. MongoDB orders ids by bytes. */
 function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | null): number {
   if (!expected || !actual) return expected ? -1 : 1;
   if (expected._id === actual._id) return 0;

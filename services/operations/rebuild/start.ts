@@ -12,7 +12,7 @@ import { unpinned } from '../rules/generation.ts';
 import { leaderless } from '../rules/system.ts';
 import { register } from './transitions.ts';
 
-/** A build needs this many times the space of the active generation: its own documents, and space to grow. */
+/** A build must find this many times the space of the active generation: for its own documents, and to grow. */
 const spaceFactor = 1.5;
 
 /**
@@ -25,11 +25,10 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, registry.lastNumber + 1);
   await requireWritable(database.collection('preflight'));
   const log = await deps.log.read(deps.topics);
-  const { ends: offsets } = log;
-  const unled = leaderless(log);
   const settings = await readTopicSettings(deps.admin, deps.topics);
   const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
-  if (unled !== null) problems.push(`${unled}: repair the brokers first`);
+  const unreadable = leaderless(log);
+  if (unreadable !== null) problems.push(`${unreadable}: repair the brokers first`);
   problems.push(...(await missingSpace(deps, registry)));
   const { seen } = await lackingRecords(deps, registry.generation);
   const commands = commandsIn[deps.config.DEPLOYMENT];
@@ -42,7 +41,7 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
       [...problems, ...lacks].map((one) => `  ${one}`),
     );
   // A load does not wait for an open transaction: its records are applied while the build catches up.
-  const loadTo = [...offsets].map(([key, { low, stable }]) => ({
+  const loadTo = [...log.ends].map(([key, { low, stable }]) => ({
     ...parsePartitionKey(key),
     low,
     end: stable,
@@ -61,6 +60,7 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
 
 type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: number; fsUsedSize?: number };
 
+/** The problem that MongoDB has too little free space; empty if it has enough, or does not report it. */
 async function missingSpace({ mongo, config, report }: OperatorDeps, { generation }: GenerationRegistry) {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const stats = (await runCommand(active, { dbStats: 1 })) as SpaceStats;

@@ -1,17 +1,16 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { describeLost } from '../../../shared/control/manifest.ts';
 import { isUnpinned } from '../../../shared/control/processes.ts';
-import { loadEnds } from '../../../shared/control/registry.ts';
-import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeForeignMembers } from '../../../shared/kafka/group-members.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import { byLag, withoutLog } from '../partitions.ts';
+import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
+import { gonePartitions, unreachableLoadEnds } from './partitions.ts';
 import { replacement, sweepFailure, whyStopped } from './projectors.ts';
 import { activeOf, everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
 import { lackingStructures } from './structures.ts';
@@ -37,9 +36,12 @@ export const generationRules = {
   watermark: {
     severity: 'bad',
     blocks: [],
-    evaluate: (_, own, { projector }) =>
-      own.isWatermarkLost
-        ? { text: 'its watermark is lost: a projector sets it again', fix: projector(own.generation.number) }
+    evaluate: (_, generationFacts, { projector }) =>
+      generationFacts.isWatermarkLost
+        ? {
+            text: 'its watermark is lost: a projector sets it again',
+            fix: projector(generationFacts.generation.number),
+          }
         : null,
   },
   /** A database without the collections that its projectors have filled. */
@@ -48,14 +50,14 @@ export const generationRules = {
     blocks: everyStep,
     acceptAs: 'lost',
     passes: 'its database has every collection that its projectors have filled',
-    evaluate: (facts, own, commands) =>
-      own.structures.lost.length === 0
+    evaluate: (facts, generationFacts, commands) =>
+      generationFacts.structures.lost.length === 0
         ? null
         : {
             text:
-              `its documents are lost: ${describeLost(own.structures.lost)}. No projector of it starts, and while it is served ` +
+              `its documents are lost: ${describeLost(generationFacts.structures.lost)}. No projector of it starts, and while it is served ` +
               'the API answers 503: restore them from a backup and accept the restored ones, or rebuild (docs/recover.md)',
-            fix: replacement(facts, own, commands),
+            fix: replacement(facts, generationFacts, commands),
             isFinal: true,
           },
   },
@@ -92,10 +94,10 @@ export const generationRules = {
     severity: 'bad',
     blocks: switches,
     passes: 'its lag was never longer than Kafka keeps tombstones',
-    evaluate: (facts, own, commands) => {
+    evaluate: (facts, generationFacts, commands) => {
       const bound = facts.kafka.settings && tombstoneBound(facts.kafka.settings);
-      const text = tombstoneWarning(own.generation, own.watermark, bound, facts.now);
-      return text && { text, fix: replacement(facts, own, commands) };
+      const text = tombstoneWarning(generationFacts.generation, generationFacts.watermark, bound, facts.now);
+      return text && { text, fix: replacement(facts, generationFacts, commands) };
     },
   },
   lag: { severity: 'bad', blocks: ['ready'], evaluate: lagging },
@@ -103,11 +105,11 @@ export const generationRules = {
     severity: 'progress',
     blocks: everyStep,
     passes: 'it is ready, or was served before',
-    evaluate: (_, own, { cli }) => {
-      const { number, state } = own.generation;
+    evaluate: (_, generationFacts, { cli }) => {
+      const { number, state } = generationFacts.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
-      const left = recordsLeft(state, own.lag, own.recordsAfterLoad);
-      const holder = state === 'building' ? '' : heldBy(own);
+      const left = recordsLeft(state, generationFacts.lag, generationFacts.recordsAfterLoad);
+      const holder = state === 'building' ? '' : heldBy(generationFacts);
       return { text: `it is ${state}: ${left}${holder}`, fix: `${cli} rebuild await ${number}` };
     },
   },
@@ -184,57 +186,23 @@ export const unpinned = (active: number, { projector }: Commands) => ({
   fix: projector(active),
 });
 
-/**
- * Partitions that no longer exist: their progress holds the watermark for good. A gap or a topic that was created again
- * explains them, and is reported instead.
- */
-function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated }: GenerationFacts) {
-  if (!log || gaps.length > 0 || recreated.length > 0) return null;
-  const [first, ...others] = withoutLog(partitions, log);
-  if (!first) return null;
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
-  const exist = log.partitions.filter((key) => parsePartitionKey(key).topic === first.topic).length;
-  return (
-    `${partitionKey(first)}${more} no longer exists, because the topic has ${counted(exist, 'partition')} now, so Data-As-Of ` +
-    'stands still: the records of this partition that were not applied are lost; rebuild, or accept that (docs/gaps.md)'
-  );
-}
-
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;
 
-/** A load cannot end if an operator has created its topic again after its start, because the new log is shorter. */
-function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): RuleFinding[] {
-  const { log } = facts.kafka;
-  if (!log) return [];
-  const found: RuleFinding[] = [];
-  for (const [key, loadEnd] of loadEnds(own.generation) ?? []) {
-    const isGone = !log.partitions.includes(key);
-    const end = isGone ? 0 : log.ends.get(key)?.end;
-    // Without a leader the end of a log is unknown.
-    if (end === undefined || end >= loadEnd) continue;
-    const text =
-      `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
-      'created again, the load cannot end';
-    found.push({ text, fix: replacement(facts, own, commands) });
-  }
-  return found;
-}
-
 /** A loaded generation whose watermark lags, with the partition that holds it. */
-function lagging(_: Facts, own: GenerationFacts): RuleFinding | null {
-  const { generation, lagSeconds, isWatermarkLost } = own;
+function lagging(_: Facts, generationFacts: GenerationFacts): RuleFinding | null {
+  const { generation, lagSeconds, isWatermarkLost } = generationFacts;
   const isLoaded = ['ready', 'active', 'standby'].includes(generation.state);
   // The rule `watermark` reports a lost one.
   if (!isLoaded || isWatermarkLost) return null;
   if (lagSeconds === null)
     return {
-      text: `some partitions were never applied to the end of their log${heldBy(own)}`,
+      text: `some partitions were never applied to the end of their log${heldBy(generationFacts)}`,
       severity: 'bad',
     };
   if (lagSeconds <= followsWithinSeconds) return null;
   const severity = lagSeconds > staleAfterSeconds ? 'bad' : 'attention';
-  return { text: `it lags by ${digits(lagSeconds)} s${heldBy(own)}`, severity };
+  return { text: `it lags by ${digits(lagSeconds)} s${heldBy(generationFacts)}`, severity };
 }
 
 /** `, held by <partition>: …`, for the partition with the longest lag; empty if every partition follows. */

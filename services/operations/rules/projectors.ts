@@ -19,7 +19,7 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
 /** A generation whose progress no projector saves, so that its documents do not change. */
 type Stopped = {
   facts: Facts;
-  own: GenerationFacts;
+  generationFacts: GenerationFacts;
   /** The projector whose state explains this best; null if no projector has announced itself. */
   last: Projector | null;
   /** The command that starts a projector. */
@@ -29,16 +29,16 @@ type Stopped = {
 /** Why no projector follows a generation, with a fix unless projectors still run. */
 export function whyStopped(
   facts: Facts,
-  own: GenerationFacts,
+  generationFacts: GenerationFacts,
   commands: Commands,
 ): RuleFinding | string | null {
-  if (own.generation.state === 'dropping') return null;
-  const final = whyFinal(own);
-  if (final) return { fix: replacement(facts, own, commands), isFinal: true, ...final };
-  if (own.savedAt !== null && !isSilent(own.savedAt, facts.now)) return null;
-  const last = explainingProjector(facts, own);
-  const restart = commands.projector(own.generation.number);
-  return describeStop[stopOf(facts, own, last)]({ facts, own, last, restart });
+  if (generationFacts.generation.state === 'dropping') return null;
+  const final = whyFinal(generationFacts);
+  if (final) return { fix: replacement(facts, generationFacts, commands), isFinal: true, ...final };
+  if (generationFacts.savedAt !== null && !isSilent(generationFacts.savedAt, facts.now)) return null;
+  const last = explainingProjector(facts, generationFacts);
+  const restart = commands.projector(generationFacts.generation.number);
+  return describeStop[stopOf(facts, generationFacts, last)]({ facts, generationFacts, last, restart });
 }
 
 /** Why no projector can ever continue a generation; null if one can. */
@@ -73,23 +73,26 @@ type Stop = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
 const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
   // The reason names the fix. A restart would be refused again.
-  starting: ({ facts, own, last }) =>
+  starting: ({ facts, generationFacts, last }) =>
     last?.reason
-      ? `a projector cannot start: ${nameOf(facts, own, last)}: ${last.reason}`
-      : `a projector is starting: ${nameOf(facts, own, last)}`,
-  refused: ({ facts, own, last }) =>
-    `a projector cannot start: ${nameOf(facts, own, last)}: ${last?.reason ?? 'see its log'}`,
-  cut_off: ({ facts, own, last }) =>
-    `its projectors run, but are cut off from Kafka${sinceText(own)}: ${nameOf(facts, own, last)}: ${last?.reason ?? 'no answer'}`,
-  running: ({ own }) => savesNothing(own),
-  unannounced: ({ own }) => savesNothing(own),
-  'without-topics': ({ own }) => `no progress has been saved${sinceText(own)}, because topics are missing`,
+      ? `a projector cannot start: ${nameOf(facts, generationFacts, last)}: ${last.reason}`
+      : `a projector is starting: ${nameOf(facts, generationFacts, last)}`,
+  refused: ({ facts, generationFacts, last }) =>
+    `a projector cannot start: ${nameOf(facts, generationFacts, last)}: ${last?.reason ?? 'see its log'}`,
+  cut_off: ({ facts, generationFacts, last }) =>
+    `its projectors run, but are cut off from Kafka${sinceText(generationFacts)}: ${nameOf(facts, generationFacts, last)}: ${last?.reason ?? 'no answer'}`,
+  running: ({ generationFacts }) => savesNothing(generationFacts),
+  unannounced: ({ generationFacts }) => savesNothing(generationFacts),
+  'without-topics': ({ generationFacts }) =>
+    `no progress has been saved${sinceText(generationFacts)}, because topics are missing`,
   ended: ({ last, restart }) => ({
     text: `its projectors ended at ${last?.at.toISOString() ?? ''}: ${last?.reason ?? ''}`,
     fix: restart,
   }),
-  gone: ({ facts, own, restart }) => ({
-    text: own.savedAt ? `no projector has run${sinceText(own)}` : 'no projector has run on it yet',
+  gone: ({ facts, generationFacts, restart }) => ({
+    text: generationFacts.savedAt
+      ? `no projector has run${sinceText(generationFacts)}`
+      : 'no projector has run on it yet',
     // Without a majority no projector can announce itself.
     fix: facts.noMajoritySince === null ? restart : null,
   }),
@@ -100,15 +103,16 @@ const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
  */
 const refusalShownForMs = 600_000;
 
-function stopOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector | null): Stop {
+function stopOf({ kafka, now }: Facts, generationFacts: GenerationFacts, last: Projector | null): Stop {
   const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusalShownForMs;
   if (last && (isRefusal || last.state === 'starting')) return last.state;
   if (last?.state === 'ended' && last.reason !== null) return 'ended';
   // Without a topic Kafka cannot be read, and another rule reports the missing topics.
-  if (own.savedAt && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0) return 'without-topics';
+  if (generationFacts.savedAt && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0)
+    return 'without-topics';
   if (last && isLive(last, now)) return last.state;
-  const members = kafka.members.get(own.generation.number)?.length ?? 0;
-  return own.savedAt && members > 0 ? 'unannounced' : 'gone';
+  const members = kafka.members.get(generationFacts.generation.number)?.length ?? 0;
+  return generationFacts.savedAt && members > 0 ? 'unannounced' : 'gone';
 }
 
 /** The states of a live projector, the one that explains most first. */
@@ -118,19 +122,22 @@ const liveStates: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
  * The projector whose state explains why the progress stands still: a live projector, else the last one that ended. The
  * end of a projector explains nothing if another one has saved progress after it.
  */
-function explainingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
-  const live = own.projectors.filter((one) => isLive(one, now));
+function explainingProjector({ now }: Facts, generationFacts: GenerationFacts): Projector | null {
+  const live = generationFacts.projectors.filter((one) => isLive(one, now));
   const [best] = live.toSorted((a, b) => liveStates.indexOf(a.state) - liveStates.indexOf(b.state));
   if (best) return best;
-  const ended = own.projectors.find(({ state }) => !liveStates.includes(state));
+  const ended = generationFacts.projectors.find(({ state }) => !liveStates.includes(state));
   if (!ended) return null;
-  const isSavedLater = own.savedAt !== null && own.savedAt > ended.at && own.savedBy !== ended._id;
+  const isSavedLater =
+    generationFacts.savedAt !== null &&
+    generationFacts.savedAt > ended.at &&
+    generationFacts.savedBy !== ended._id;
   return isSavedLater ? null : ended;
 }
 
 /** `process 12 on host-1 (and 2 others)`: the explaining projector, and the number of other live ones. */
-function nameOf({ now }: Facts, own: GenerationFacts, last: Projector | null): string {
-  const others = own.projectors.filter((one) => one !== last && isLive(one, now)).length;
+function nameOf({ now }: Facts, generationFacts: GenerationFacts, last: Projector | null): string {
+  const others = generationFacts.projectors.filter((one) => one !== last && isLive(one, now)).length;
   const more = others === 0 ? '' : ` (and ${counted(others, 'other')})`;
   return `process ${last?.pid} on ${last?.host}${more}`;
 }
@@ -138,10 +145,10 @@ function nameOf({ now }: Facts, own: GenerationFacts, last: Projector | null): s
 const sinceText = ({ savedAt }: GenerationFacts): string =>
   savedAt ? ` since ${savedAt.toISOString()}` : '';
 
-function savesNothing(own: GenerationFacts): string {
-  const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
+function savesNothing(generationFacts: GenerationFacts): string {
+  const cause = generationFacts.partitions.find((one) => one.cause !== null)?.cause ?? null;
   const known = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
-  return `its projectors run, but have saved no progress${sinceText(own) || ' yet'}${known}: see their logs`;
+  return `its projectors run, but have saved no progress${sinceText(generationFacts) || ' yet'}${known}: see their logs`;
 }
 
 /** Sweeps that fail for longer than this are reported, in milliseconds. The next sweep begins within five minutes. */

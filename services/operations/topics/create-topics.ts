@@ -19,7 +19,7 @@ export type TopicOptions = {
   minInsyncReplicas?: number | undefined;
 };
 
-/** Partitions of each topic: projectors beyond this number have nothing to do. */
+/** The default number of partitions of each topic. It is also the number of projectors that can share the work. */
 export const partitionsDefault = 6;
 
 /**
@@ -47,14 +47,14 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
     }));
     // kafkajs's own wait for leaders fails if a broker does not know a topic yet.
     await admin.createTopics({ topics, waitForLeaders: false }).catch(throwReasons);
-    await untilLed(admin, absent);
+    await awaitLeaders(admin, absent);
   }
   const outcomeOf = (topic: string) =>
     present.has(topic) ? 'already exists, left unchanged' : `created, ${counted(partitions, 'partition')}`;
   return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}`);
 }
 
-/** The message of kafkajs lacks a reason; its list of errors has the reasons of the brokers. */
+/** Throws an error with the reasons of the brokers, which kafkajs has in a list of errors, but not in its message. */
 function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
   const reasons = error.errors.map((one) => {
@@ -65,14 +65,14 @@ function throwReasons(error: unknown): never {
   throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });
 }
 
-/** How long brokers may take to know new topics and to lead their partitions, in milliseconds. */
-const ledWithinMs = 30_000;
+/** Brokers may take this long to know new topics and to lead their partitions, in milliseconds. */
+const leadersTimeoutMs = 30_000;
 
 /**
  * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds,
  * after 60 even if a request is never answered.
  */
-export async function untilLed(admin: Admin, topics: string[]): Promise<void> {
+export async function awaitLeaders(admin: Admin, topics: string[]): Promise<void> {
   const leaderless = async () => {
     try {
       // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
@@ -87,9 +87,11 @@ export async function untilLed(admin: Admin, topics: string[]): Promise<void> {
       throw error;
     }
   };
-  const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
-  const unanswered = new Error('the topics exist, but no broker says in time who leads their partitions');
+  const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: leadersTimeoutMs });
+  const unanswered = new Error(
+    'the topics exist, but no broker answers in time which brokers lead their partitions',
+  );
   // The last poll may begin just before the time is up, and kafkajs repeats its requests.
-  const last = await within(2 * ledWithinMs, polled, () => ({ error: unanswered }));
+  const last = await within(2 * leadersTimeoutMs, polled, () => ({ error: unanswered }));
   if (last) throw last.error;
 }

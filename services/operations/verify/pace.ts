@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Documents in a batch. Limits memory, and the work that an interruption repeats. */
+/** The number of documents in a batch. It limits the memory, and the work that a run after an interruption repeats. */
 const batchSize = 200;
 
 /** The batch size at a pace in documents a second. A batch is no larger than the share of one second. */

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** The ids of a kind between two, in order. They fit into one reply, so that no cursor stays open. */
+/** The ids of a kind after `after` up to `last`, in their order. They fit into one reply, so no cursor stays open. */
 export async function pageOfIds(
   database: Db,
   kind: Kind,

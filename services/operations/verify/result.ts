@@ -32,9 +32,14 @@ const samplesMax = 20;
 const idsNamedMax = 5;
 
 /** The result before the first document. */
-export const nothingYet = (generation: number): VerifyResult => ({
-  ...{ generation, compared: 0, differing: 0, repaired: 0 },
-  ...{ fields: {}, samples: [], absent: [] },
+export const emptyResult = (generation: number): VerifyResult => ({
+  generation,
+  compared: 0,
+  differing: 0,
+  repaired: 0,
+  fields: {},
+  samples: [],
+  absent: [],
 });
 
 /** Adds a document that differs. */

@@ -8,11 +8,11 @@ import { pollUntil, reportChanges } from '../poll-until.ts';
 type JoinDeps = Pick<OperatorDeps, 'control' | 'now'>;
 
 /**
- * The code of the projectors that follow the served generation and join documents otherwise than this code does, each
- * once. A process whose progress moves, and that does not announce itself, is of a build that is not known.
+ * The builds of the projectors that follow a generation but join documents otherwise than this code, each build once. A
+ * process that saves progress without an announcement may join in any way: it counts as an unknown build.
  */
 async function otherJoiners({ control, now }: JoinDeps, generation: number): Promise<string[]> {
-  // Read before the register: the process that has saved it is announced there.
+  // The progress is read before the register, so the register already has each process that has saved progress.
   const progress = await readProgress(control, generation);
   const projectors = projectorsOf(await readProjectors(control), generation, generation);
   const at = await now();
@@ -30,8 +30,8 @@ async function otherJoiners({ control, now }: JoinDeps, generation: number): Pro
 }
 
 /**
- * Waits until every projector of a generation joins documents as this code does. Otherwise each would undo the work of
- * the other.
+ * Waits until every projector of a generation joins documents as this code does. Otherwise a repair and a projector
+ * would undo each other's joins. Throws `RebuildRefused` when the time is up.
  */
 export async function requireSameJoins(
   { control, now, report }: Pick<OperatorDeps, 'control' | 'now' | 'report'>,
@@ -51,7 +51,8 @@ export async function requireSameJoins(
   if (others.length === 0) return;
   throw new RebuildRefused(
     `projectors of ${others.join(', ')} follow generation ${generation}, and this is ${joinedBy}: ` +
-      'each would undo the joins of the other. Run it again once they have ended, or with their release. See whether they have',
+      'each would undo the joins of the other. Run it again once they have ended, or with their release. To see whether they ' +
+      'have ended',
     'status',
   );
 }

@@ -7,8 +7,8 @@ type Fields = Record<string, unknown>;
 type ReadState<K extends Kind> = { state: EntityState[K] } | { broken: string };
 
 /**
- * Reads a stored state. It is broken if the projector cannot have written it: the schema of its entity would have
- * refused or changed it. A field that the release which stored the state did not know is read as null.
+ * Reads a stored state. It is broken if the projector cannot have written it, because the schema of its entity refuses
+ * or changes it. A field that is absent is read as null: the release that stored the state did not know it.
  */
 export function readState<K extends Kind>(kind: K, state: object): ReadState<K> {
   const stored = state as Fields;

@@ -25,9 +25,9 @@ export type VerifyDeps = Pick<RoundDeps, 'signal' | 'wait' | 'onStalled'> & {
 };
 
 export type Verified = {
-  /** The fields that differ from a fresh join, by the ids of their documents. A repair has written them. */
+  /** The fields that differ from a fresh join, by the id of the document. A repair has written these documents. */
   differing: Map<string, string[]>;
-  /** Why differing documents stay as they are, although they were to be repaired, or cannot be; by their ids. */
+  /** Why a repair has not written a document, by the id of the document. */
   left: Map<string, string>;
   /** Ids without a living document. */
   absent: string[];

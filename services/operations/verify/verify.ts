@@ -18,7 +18,7 @@ import { recordNote } from '../rebuild/transitions.ts';
 import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { lastId, pageOfIds } from './pages.ts';
-import { addWrong, nothingYet, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
+import { addWrong, emptyResult, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
 import { requireSameJoins } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
@@ -71,7 +71,7 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
   await requireWhole(deps.control, served, hasIds ? [] : kindsOf(options));
   const generation = served.number;
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
-  const run: Run = { deps, options, generation, database, result: nothingYet(generation), wrong: [] };
+  const run: Run = { deps, options, generation, database, result: emptyResult(generation), wrong: [] };
   if (options.isRepair) await repairAndRecord(run, served);
   else await verifyChosen(run);
   return run.result;
