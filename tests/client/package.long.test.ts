@@ -13,10 +13,11 @@ const name = '@acme/support-data';
 /** A program that uses the package, as an ES module or as CommonJS. */
 const program = `
 import { ApiError, createClient, exportChanges, type TicketItem } from '${name}';
-const front: typeof fetch = (url, init) =>
+const fetchAsProxy: typeof fetch = (url, init) =>
   fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' } });
 async function main(): Promise<void> {
-  const client = createClient({ baseUrl: process.env.BASE_URL ?? '', apiKey: process.env.API_KEY ?? '', fetch: front });
+  const { BASE_URL: baseUrl = '', API_KEY: apiKey = '' } = process.env;
+  const client = createClient({ baseUrl, apiKey, fetch: fetchAsProxy });
   const tickets: TicketItem[] = [];
   for await (const ticket of client.tickets.list({ limit: 1, updatedAt: { gte: '2026-01-01' } })) tickets.push(ticket);
   let batches = 0;

@@ -51,10 +51,10 @@ test('a connection error names the base URL and the reason', async () => {
 });
 
 test('the client retries after each form of Retry-After that a server before the API may send', async () => {
-  const front = await startRefusingProxy(api.url);
-  const { client, waitsMs } = connect({ baseUrl: front.url });
-  const { data } = await client.tickets.list().finally(front.close);
-  expect([front.refusals(), data.length]).toEqual([refusalCount, 4]);
+  const proxy = await startRefusingProxy(api.url);
+  const { client, waitsMs } = connect({ baseUrl: proxy.url });
+  const { data } = await client.tickets.list().finally(proxy.close);
+  expect([proxy.refusals(), data.length]).toEqual([refusalCount, 4]);
   // The date is at most a second ahead. The client also reads `1, 2` and `1.5`. Without a value it waits half of 4 s.
   expect(waitsMs[0]).toBeLessThanOrEqual(1_250);
   expect(waitsMs.slice(1)).toEqual([1_500, 2_000, 2_000]);

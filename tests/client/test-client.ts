@@ -18,7 +18,7 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
   const requested: string[] = [];
   const waitsMs: number[] = [];
   let nowMs = 0;
-  const front: typeof fetch = (url, init) => {
+  const fetchAsProxy: typeof fetch = (url, init) => {
     const { pathname, search } = new URL(url as URL | string);
     requested.push(pathname + search);
     const headers = { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' };
@@ -32,7 +32,7 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
     signal?.throwIfAborted();
   };
   const deps = { sleep, random: () => 0.5, nowMs: () => nowMs };
-  const client = createClientWith(deps, { apiKey: tokens.a, baseUrl, ...options, fetch: front });
+  const client = createClientWith(deps, { apiKey: tokens.a, baseUrl, ...options, fetch: fetchAsProxy });
   return { client, requested, waitsMs };
 }
 

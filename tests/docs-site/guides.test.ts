@@ -74,13 +74,13 @@ test('the script of the paging guide prints every ticket once', async () => {
 test.each(['Reading a list', 'Exporting changes'])(
   '%s: continues after each form of Retry-After that a server before the API may send',
   async (label) => {
-    const front = await startRefusingProxy(`https://127.0.0.1:${api.port}`);
+    const proxy = await startRefusingProxy(`https://127.0.0.1:${api.port}`);
     try {
-      expect(await follow(label, { url: front.url })).toMatchObject({ ok: true });
+      expect(await follow(label, { url: proxy.url })).toMatchObject({ ok: true });
     } finally {
-      front.close();
+      proxy.close();
     }
-    expect(front.refusals()).toBe(refusalCount);
+    expect(proxy.refusals()).toBe(refusalCount);
     expect(new Set(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).size).toBe(250);
   },
 );

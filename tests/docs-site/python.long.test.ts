@@ -24,7 +24,7 @@ const children = useApiProcesses({
   qa: [build.qa({ id: 'qa_1' })],
 });
 let api: ApiProcess;
-let front: RefusingProxy | null = null;
+let proxy: RefusingProxy | null = null;
 let environment: Record<string, string> | null = null;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   api = await children.startServing(children.tls);
 });
 
-afterAll(() => front?.close());
+afterAll(() => proxy?.close());
 
 const addressOf = ({ port }: ApiProcess) => `https://localhost:${port}`;
 
@@ -95,9 +95,9 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const limits = { RATE_LIMIT_REQUESTS: '4' };
   const limited = await children.startServing({ ...children.tls, ...limits });
   const loaded = async () => JSON.parse(await python(state)) as unknown;
-  front = await startRefusingProxy(addressOf(limited));
-  await python(program, front.url);
-  expect(front.refusals()).toBe(refusalCount);
+  proxy = await startRefusingProxy(addressOf(limited));
+  await python(program, proxy.url);
+  expect(proxy.refusals()).toBe(refusalCount);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);
   const others = { channels: [1, 1], qas: [1, 1] };
   const title = tickets[8]?.state.title;
@@ -111,6 +111,6 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const updatedAt = '2026-06-01T00:00:00.000Z';
   const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));
   await build.store(database, 'ticket', changed);
-  await python(program, front.url);
+  await python(program, proxy.url);
   expect(await loaded()).toEqual({ tickets: [252, 252], ...others, titles: ['changed', title] });
 });

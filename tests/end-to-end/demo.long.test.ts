@@ -12,8 +12,8 @@ async function runUntil(pattern: RegExp, ...options: string[]) {
     'small',
     ...options,
   ]);
-  const fatal = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
-  await eventually(() => pattern.test(demo.stdout()), fatal);
+  const failures = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
+  await eventually(() => pattern.test(demo.stdout()), failures);
   const folder = dirname(/Started projector, log: (\S+)/.exec(demo.stdout())?.[1] ?? '');
   return { demo, folder };
 }

@@ -59,7 +59,7 @@ function start(name: string, settings: Record<string, string | undefined>, outpu
   return child;
 }
 
-/** The settings of each service, and the paths that it answers with 200: on its own port, and on its admin port. */
+/** The settings of each service, and the paths that it answers with 200 on its own port and on its admin port. */
 const services = {
   api: {
     settings: (port: number) => ({

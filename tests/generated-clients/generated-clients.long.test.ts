@@ -80,10 +80,10 @@ testUnless(
   python?.missing.length === 0 ? null : 'this machine lacks java',
   'a client generated for Python repeats a 503 with a date in Retry-After, and raises InvalidHeader for two values',
   async () => {
-    const front = await startRefusingProxy(`http://127.0.0.1:${port}`);
-    const env = { BASE_URL: front.url, API_KEY: tokens.a };
-    const ended = python?.run({ folder: join(folder, 'python'), packages, env }).finally(front.close);
+    const proxy = await startRefusingProxy(`http://127.0.0.1:${port}`);
+    const env = { BASE_URL: proxy.url, API_KEY: tokens.a };
+    const ended = python?.run({ folder: join(folder, 'python'), packages, env }).finally(proxy.close);
     await expect(ended).rejects.toThrow(/InvalidHeader: Invalid Retry-After header: 1, 2/);
-    expect(front.refusals()).toBe(2);
+    expect(proxy.refusals()).toBe(2);
   },
 );

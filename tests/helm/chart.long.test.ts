@@ -63,8 +63,8 @@ describe.each(deployments)('with %s', (_, values) => {
       spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
     );
     expect([...data, ...variables].filter((name) => ![...settings, ...others].includes(name))).toEqual([]);
-    const open = manifests.filter(({ kind }) => kind !== 'Secret');
-    expect(JSON.stringify(open)).not.toContain(password);
+    const notSecret = manifests.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(notSecret)).not.toContain(password);
     const api = named(manifests, 'Deployment', 'support-api');
     expect(JSON.stringify(api)).not.toMatch(/support-projector|support-cli/);
   });

@@ -13,15 +13,15 @@ describeCluster('objects on a real API server', (cluster) => {
   const podsOf = (namespace: string, component: string) =>
     cluster.get<Pods>('pods', '--namespace', namespace, '-l', `app.kubernetes.io/component=${component}`);
 
-  const documented: [string, Values] = [
+  const documentedValues: [string, Values] = [
     'the documented values',
     parse(/```yaml\n(image:[^]*?)```/.exec(readFileSync('docs/kubernetes.md', 'utf8'))?.[1] ?? '') as Values,
   ];
 
-  test.each([documented, ...deployments])(
+  test.each([documentedValues, ...deployments])(
     'it accepts %s strictly, without a warning and without a deprecated API',
     async (name, values) => {
-      const namespace = `dry-${[documented, ...deployments].findIndex(([one]) => one === name)}`;
+      const namespace = `dry-${[documentedValues, ...deployments].findIndex(([one]) => one === name)}`;
       await cluster.createNamespace(namespace);
       await cluster.kubectl('create', 'serviceaccount', 'support', '--namespace', namespace);
       const manifests = await chart.template(values, { namespace });

@@ -18,7 +18,7 @@ export type HelmVersion = 3 | 4;
 /** The last released chart, as `helm package` made it. */
 const released = 'tests/helm/released/support-read-models-1.0.0.tgz';
 
-/** A `describe` with an API server of its own, which is skipped where the programs of Kubernetes are missing. */
+/** A `describe` with its own API server. It is skipped if the programs of Kubernetes are missing. */
 export function describeCluster(name: string, body: (cluster: Cluster) => void): void {
   const kubernetes = findKubernetes();
   const missing = 'missing' in kubernetes ? kubernetes.missing : null;
@@ -39,7 +39,7 @@ find "$1" "$2" -type f -exec \\
 exec diff -u -N "$1" "$2"
 `;
 
-/** A pod as far as the kubelet of these tests reads it. */
+/** The fields of a pod that the kubelet of these tests reads. */
 type Pod = {
   metadata: { name: string; namespace: string; deletionTimestamp?: string };
   spec: { restartPolicy: string; nodeName?: string };
@@ -47,7 +47,8 @@ type Pod = {
 };
 
 /**
- * An API server with the definitions of the custom resources, and Helm 3 and 4. `programs` is the folder of Kubernetes.
+ * Starts an API server with the definitions of the custom resources, and installs Helm 3 and 4. `programs` is the
+ * folder of the programs of Kubernetes.
  */
 async function openCluster(programs: string) {
   const { path: folder, remove } = await temporaryFolder('support-cluster-');
@@ -65,12 +66,12 @@ async function openCluster(programs: string) {
     KUBECTL_EXTERNAL_DIFF: file('diff.sh', diffOfManifests),
   };
   const options = { env, maxBuffer: 100_000_000 };
-  const both = ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr;
+  const outputOf = ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr;
 
-  const kubectl = async (...args: string[]) => both(await execute(plane.kubectl, args, options));
+  const kubectl = async (...args: string[]) => outputOf(await execute(plane.kubectl, args, options));
   const get = async <T>(...args: string[]) => JSON.parse(await kubectl('get', ...args, '-o', 'json')) as T;
   const helm = async (version: HelmVersion, ...args: string[]) =>
-    both(await execute(helms[version], args, options));
+    outputOf(await execute(helms[version], args, options));
   await kubectl('apply', '--server-side', '-f', definitions);
   const packaged = await helm(3, 'package', 'infra/helm', '--destination', folder);
   const chart = /saved it to: (.+)/.exec(packaged)?.[1] ?? '';

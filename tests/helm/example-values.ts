@@ -145,7 +145,7 @@ export const everything = {
   extraVolumes: [{ name: 'client', secret: { secretName: 'mongodb-client' } }],
   extraVolumeMounts: [{ name: 'client', mountPath: '/etc/mongodb' }],
 };
-const nothing = {
+const nothingOptional = {
   ...required,
   api: { ...required.api, podDisruptionBudget: { enabled: false } },
   verify: { enabled: false },
@@ -158,5 +158,5 @@ export const deployments: [string, Values][] = [
   ['only the required values', required],
   ['two generations', twoGenerations],
   ['everything', everything],
-  ['every optional object off', nothing],
+  ['every optional object off', nothingOptional],
 ];

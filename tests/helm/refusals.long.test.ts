@@ -156,8 +156,8 @@ test('Helm refuses an unknown value at every place of values.yaml', async () => 
   expect(accepted).toEqual([]);
 });
 
-/** Maps whose keys Kubernetes, the services or the operator choose. */
-const open =
+/** Matches the paths of maps whose keys Kubernetes, the services or the operator choose. */
+const freeMaps =
   /^(global|.*[sS]ettings|.*secrets|.*[aA]nnotations|.*[lL]abels|.*(requests|limits)|nodeSelector|affinity|dnsConfig|strategy|.*behavior|(podS|s)ecurityContext.*)$/;
 
 /** The maps of the values whose keys the chart chooses, each as the path that leads to it. */
@@ -167,7 +167,7 @@ function placesOf(values: Values, path: string[]): string[][] {
       ? placesOf(value as Values, [...path, name])
       : [],
   );
-  return open.test(path.join('.')) ? [] : [path, ...inner];
+  return freeMaps.test(path.join('.')) ? [] : [path, ...inner];
 }
 
 const merged = (values: Values, [name, ...rest]: string[], leaf: Values): Values =>

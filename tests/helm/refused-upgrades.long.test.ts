@@ -5,14 +5,14 @@ import { everything, required } from './example-values.ts';
 
 type Kubelet = { fails: (pod: string) => boolean; starts: (pod: string) => boolean };
 
-/** A reason for which the chart refuses an upgrade from `from` to `to`, and how a pod ends then. */
+/** A reason for which the chart refuses an upgrade from `from` to `to`, and how the kubelet treats pods meanwhile. */
 type Refusal = {
   name: string;
   from?: Values;
   to: Values;
   kubelet?: Partial<Kubelet>;
-  says: RegExp;
-  /** Helm renders the values to the end, so that it records a revision. */
+  message: RegExp;
+  /** True if Helm renders the values to the end, so that it records a revision. */
   isRecorded: boolean;
 };
 
@@ -29,28 +29,28 @@ const refusals: Refusal[] = [
     name: 'a removed generation whose projectors are ready',
     from: { ...withTopics, generations: generations(1, 1) },
     to: { ...withTopics, ...tag, generations: generations(1) },
-    says: /generations lacks 2, whose projectors are ready/,
+    message: /generations lacks 2, whose projectors are ready/,
     isRecorded: false,
   },
   {
     name: 'an active generation with 0 replicas',
     to: { ...withTopics, ...tag, generations: generations(0) },
     kubelet: { fails: isCheck },
-    says: /pre-upgrade/,
+    message: /pre-upgrade/,
     isRecorded: true,
   },
   {
     name: 'a check whose image cannot be pulled',
     to: { ...withTopics, ...tag },
     kubelet: { starts: (pod) => !isCheck(pod) },
-    says: /pre-upgrade/,
+    message: /pre-upgrade/,
     isRecorded: true,
   },
   {
     name: 'topics that the brokers refuse',
     to: { ...withTopics, ...tag },
     kubelet: { fails: isTopics },
-    says: /pre-upgrade/,
+    message: /pre-upgrade/,
     isRecorded: true,
   },
 ];
@@ -61,7 +61,7 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
   const kinds =
     'deploy,svc,cm,secret,sa,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
 
-  /** The objects of the release but its history, as an operator wants them back. */
+  /** The objects of the release without its history: an operator expects the same ones after a rollback. */
   const objects = async (namespace: string) => {
     const { items } = await cluster.get<{ items: Item[] }>(
       kinds,
@@ -111,7 +111,7 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
   describe.each<HelmVersion>([3, 4])('Helm %d', (version) => {
     const automatic = version === 3 ? '--atomic' : '--rollback-on-failure';
 
-    const start = async (namespace: string, from: Values) => {
+    const installRelease = async (namespace: string, from: Values) => {
       const release = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
       await release.install(from);
@@ -121,10 +121,10 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
 
     describe.each(refusals.map((refusal, index) => ({ ...refusal, prefix: `refused${version}-${index}` })))(
       '$name',
-      ({ prefix, from = withTopics, to, kubelet, says, isRecorded }) => {
+      ({ prefix, from = withTopics, to, kubelet, message: says, isRecorded }) => {
         test('changes no object, and the next upgrade and a rollback by hand work', async () => {
           const namespace = `${prefix}-plain`;
-          const { before, upgrade, rollback, history } = await start(namespace, from);
+          const { before, upgrade, rollback, history } = await installRelease(namespace, from);
           await whileRefusing(kubelet, () =>
             expect(upgrade(to, '--wait', '--timeout', '15s')).rejects.toThrow(says),
           );
@@ -139,7 +139,7 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
 
         test('is rolled back automatically: the release is as it was, and the next upgrade works', async () => {
           const namespace = `${prefix}-automatic`;
-          const { before, upgrade, history } = await start(namespace, from);
+          const { before, upgrade, history } = await installRelease(namespace, from);
           await whileRefusing(kubelet, () =>
             expect(upgrade(to, '--wait', '--timeout', '15s', automatic)).rejects.toThrow(
               isRecorded ? /has been rolled back/ : says,
@@ -155,8 +155,8 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
 
     test('new pods that never become ready are rolled back automatically, beside the old ones', async () => {
       const namespace = `refused${version}-readiness`;
-      const { before, upgrade, history } = await start(namespace, withTopics);
-      const old = await podNames(namespace);
+      const { before, upgrade, history } = await installRelease(namespace, withTopics);
+      const oldPods = await podNames(namespace);
       cluster.kubelet.readies = false;
       try {
         await expect(
@@ -166,14 +166,14 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
         cluster.kubelet.readies = true;
       }
       expect(await objects(namespace)).toEqual(before);
-      expect(await podNames(namespace)).toEqual(expect.arrayContaining(old));
+      expect(await podNames(namespace)).toEqual(expect.arrayContaining(oldPods));
       expect(await history()).toEqual(['superseded', 'failed', 'deployed']);
     });
 
     test('a refused upgrade that turns custom resources off: only Helm 4 rolls back, and the next upgrade works', async () => {
       const namespace = `refused${version}-off`;
-      const { before, upgrade, history } = await start(namespace, everything);
-      // The autoscaler goes on to decide: a rollback to values without a number of replicas would begin with one.
+      const { before, upgrade, history } = await installRelease(namespace, everything);
+      // The autoscaler stays on: a rollback to values without a number of replicas would begin with one.
       const api = { ...required.api, autoscaling: { enabled: true } };
       const to = { ...required, ...tag, api, generations: generations(2, 1) };
       await whileRefusing({ fails: isCheck }, () =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The test that plays a caller's next step after a safeguard has acted, or the reason why no test does. */
-type Cell = { file: string; test: string } | { nothing: string };
+type Cell = { file: string; test: string } | { noTestBecause: string };
 
 type Callers = {
   /** The next `helm upgrade` of a pipeline or of Flux. */
@@ -10,7 +10,7 @@ type Callers = {
   autoscaler: Cell;
   /** The rollback after a failed upgrade: `--atomic`, or `--rollback-on-failure` of Helm 4. */
   automaticRollback: Cell;
-  /** Of Argo CD, which renders the chart without the cluster, and runs the hooks each time. */
+  /** The next sync of Argo CD, which renders the chart without the cluster, and runs the hooks each time. */
   secondSync: Cell;
 };
 
@@ -19,7 +19,7 @@ const refused = (test: string): Cell => ({ file: 'refused-upgrades.long', test }
 const sync = (test: string): Cell => ({ file: 'sync.long', test });
 const availability = (test: string): Cell => ({ file: 'availability.long', test });
 const cluster = (test: string): Cell => ({ file: 'cluster.long', test });
-const nothing = (reason: string): Cell => ({ nothing: reason });
+const noTest = (reason: string): Cell => ({ noTestBecause: reason });
 
 const nextUpgrade = refused('changes no object, and the next upgrade and a rollback by hand work');
 const rolledBack = refused(
@@ -51,36 +51,36 @@ const safeguards: Record<string, Callers> = {
     automaticRollback: releases(
       'the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod',
     ),
-    secondSync: nothing('Argo CD runs no hook before a rollback'),
+    secondSync: noTest('Argo CD runs no hook before a rollback'),
   },
   'the refusal of a generation that runs': {
     pipeline: nextUpgrade,
-    drain: nothing('it runs in no pod'),
-    autoscaler: nothing('it reads which projectors are ready, not how many'),
+    drain: noTest('it runs in no pod'),
+    autoscaler: noTest('it reads which projectors are ready, not how many'),
     automaticRollback: rolledBack,
-    secondSync: nothing('without the cluster the check refuses instead'),
+    secondSync: noTest('without the cluster the check refuses instead'),
   },
   'the Job of the topics': {
     pipeline: releases(
       'topics come before all other objects, with the secrets of the CLI, and a removed secret goes',
     ),
     drain: drained,
-    autoscaler: nothing('it ends before any replica starts'),
+    autoscaler: noTest('it ends before any replica starts'),
     automaticRollback: rolledBack,
     secondSync: syncedTwice,
   },
   'the refusal of values': {
     pipeline: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
-    drain: nothing('it runs in no pod'),
+    drain: noTest('it runs in no pod'),
     autoscaler: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
-    automaticRollback: nothing('Helm records no revision'),
-    secondSync: nothing('the sync ends before its hooks'),
+    automaticRollback: noTest('Helm records no revision'),
+    secondSync: noTest('the sync ends before its hooks'),
   },
   'the budget of disruptions': {
-    pipeline: nothing('a rollout asks no budget'),
+    pipeline: noTest('a rollout asks no budget'),
     drain: cluster('a drain may evict the replicas while none of them is ready'),
-    autoscaler: nothing('the end of a replica by its Deployment asks no budget'),
-    automaticRollback: nothing('a rollout asks no budget'),
+    autoscaler: noTest('the end of a replica by its Deployment asks no budget'),
+    automaticRollback: noTest('a rollout asks no budget'),
     secondSync: syncedTwice,
   },
   'the probe of readiness': {
@@ -89,7 +89,7 @@ const safeguards: Record<string, Callers> = {
       file: 'chart.long',
       test: 'a replica leaves its Service within the delay: one failed check, two seconds apart',
     },
-    autoscaler: nothing('a replica that it removes leaves as in a drain'),
+    autoscaler: noTest('a replica that it removes leaves as in a drain'),
     automaticRollback: refused(
       'new pods that never become ready are rolled back automatically, beside the old ones',
     ),
@@ -99,7 +99,7 @@ const safeguards: Record<string, Callers> = {
 
 test.each(Object.entries(safeguards))('%s: each caller has its test', (_, callers) => {
   for (const cell of Object.values(callers)) {
-    if ('nothing' in cell) continue;
+    if ('noTestBecause' in cell) continue;
     expect(readFileSync(`tests/helm/${cell.file}.test.ts`, 'utf8')).toContain(`'${cell.test}'`);
   }
 });

@@ -4,7 +4,8 @@ import { describeCluster } from './cluster.ts';
 import { required } from './example-values.ts';
 
 /** A hook's event, its weight and its delete policy. */
-const hook = (manifest: Manifest, field = '') => manifest.metadata.annotations?.[`helm.sh/hook${field}`];
+const hookAnnotation = (manifest: Manifest, field = '') =>
+  manifest.metadata.annotations?.[`helm.sh/hook${field}`];
 
 /**
  * Applies the chart as Argo CD does: it renders without the cluster, runs the hooks before an installation and an
@@ -38,11 +39,13 @@ describeCluster('a sync without Helm', (cluster) => {
 
   const sync = async (namespace: string, values: Values) => {
     const manifests = parseManifests(await chart.template(values, { namespace }));
-    const hooks = manifests.filter((manifest) => /pre-(install|upgrade)/.test(hook(manifest) ?? ''));
-    const weight = (manifest: Manifest) => Number(hook(manifest, '-weight') ?? 0);
+    const hooks = manifests.filter((manifest) =>
+      /pre-(install|upgrade)/.test(hookAnnotation(manifest) ?? ''),
+    );
+    const weight = (manifest: Manifest) => Number(hookAnnotation(manifest, '-weight') ?? 0);
     const ordered = hooks.toSorted((one, other) => weight(one) - weight(other));
     for (const manifest of ordered) await run(namespace, manifest);
-    const objects = manifests.filter((manifest) => !hook(manifest));
+    const objects = manifests.filter((manifest) => !hookAnnotation(manifest));
     const options = ['--server-side', '--namespace', namespace, '--filename', fileOf(...objects)];
     await cluster.kubectl('apply', ...options);
     return ordered.map(({ kind, metadata }) => `${kind}/${metadata.name}`);

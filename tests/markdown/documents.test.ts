@@ -25,15 +25,15 @@ const proseOf = ({ text }: Page): string => text.replace(fence, '');
 const codesIn = (page: Page): string[] =>
   [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, code]) => String(code));
 
-/** `<page>: <what>` for everything that the pages hold and that fails. */
-const failures = (all: (page: Page) => string[], isRight: (what: string) => boolean) =>
+/** `<page>: <text>` for each text that `textsIn` finds in a page and that is not right. */
+const failures = (textsIn: (page: Page) => string[], isRight: (text: string) => boolean) =>
   pages.flatMap((page) =>
-    all(page)
-      .filter((what) => !isRight(what))
-      .map((what) => `${page.path}: ${what}`),
+    textsIn(page)
+      .filter((text) => !isRight(text))
+      .map((text) => `${page.path}: ${text}`),
   );
 
-const group = (pattern: RegExp, text: string) =>
+const firstGroups = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 
 test.each(pagesWithTables)(
@@ -48,7 +48,7 @@ test.each(pagesWithTables)(
 test('links lead to files, folders and headings that exist', async () => {
   const headings = new Map(pages.map((page) => [page.path, headingsOf(page)]));
   const broken = pages.flatMap((page) =>
-    group(/\]\((?!https?:)([^)]+)\)/g, proseOf(page))
+    firstGroups(/\]\((?!https?:)([^)]+)\)/g, proseOf(page))
       .filter((link) => {
         const [file = '', heading] = link.split('#');
         const path = file === '' ? page.path : join(dirname(page.path), file);
@@ -62,7 +62,7 @@ test('links lead to files, folders and headings that exist', async () => {
 
 /** The names by which links reach the headings of a page. */
 const headingsOf = (page: Page) =>
-  group(/^#+ (.+)$/gm, proseOf(page)).map((heading) =>
+  firstGroups(/^#+ (.+)$/gm, proseOf(page)).map((heading) =>
     heading
       .toLowerCase()
       .replace(/[^\w -]/g, '')
@@ -81,9 +81,9 @@ const notPaths = [
 test('files and folders in backticks exist, up to a placeholder such as <name>', () => {
   const paths = (page: Page) =>
     codesIn(page).filter((code) => /^[\w.@-][\w.@<>*+-]*\/[\w.@<>*/+-]*$/.test(code));
-  const isThere = (path: string) =>
+  const exists = (path: string) =>
     notPaths.includes(path) || existsSync(path.replace(/[^/]*[<*].*$/, '') || '.');
-  expect(failures(paths, isThere)).toEqual([]);
+  expect(failures(paths, exists)).toEqual([]);
   expect(pages.flatMap(paths).length).toBeGreaterThan(20);
 });
 
@@ -105,7 +105,7 @@ describe('the tree of the README', () => {
   beforeAll(async () => {
     for await (const path of glob('{clients,infra,services,shared,tests}/**/*.{ts,mjs,sh,css}'))
       if (!/node_modules|\/generated\//.test(path)) folders.add(`${dirname(path)}/`);
-    lines = group(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, textOf('README.md'));
+    lines = firstGroups(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, textOf('README.md'));
   });
 
   test('has only folders that exist', () => {
@@ -148,7 +148,7 @@ const listsOfOrganization = createRoutes({ now: () => new Date(), brand: '' })
     const { shape } = response as z.ZodObject<{ data: z.ZodArray<z.ZodObject> }>;
     return { name: path.replace('/v1/', ''), fields: Object.keys(shape.data.element.shape) };
   });
-const codeOf = (guide: string) => group(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
+const codeOf = (guide: string) => firstGroups(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
 
 test.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an organization', (guide) => {
   const code = codeOf(guide);
@@ -175,14 +175,14 @@ test("the typed client's README has each method of the document", async () => {
       const names = [path.includes('{id}') && 'id', hasQuery && 'params?'];
       return `${get['x-client-method']}(${names.filter(Boolean).join(', ')})`;
     });
-  expect(group(/^\| `([a-zA-Z.]+\(.*?\))` /gm, readme)).toEqual(methods);
+  expect(firstGroups(/^\| `([a-zA-Z.]+\(.*?\))` /gm, readme)).toEqual(methods);
   expect(methods).toHaveLength(createRoutes({ now: () => new Date(), brand: '' }).length);
 });
 type Endpoint = { get: { 'x-client-method': string; parameters: { in: string }[] } };
 
 test('commands of npm exist', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
-  const commands = ({ text }: Page) => group(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
+  const commands = ({ text }: Page) => firstGroups(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
   expect(failures(commands, (name) => name in scripts)).toEqual([]);
   expect(pages.flatMap(commands).length).toBeGreaterThan(10);
 });
@@ -196,9 +196,9 @@ const placeholders = new Map([
 
 test('commands of the CLI take the arguments that the pages give', () => {
   const commands = ({ text }: Page) =>
-    group(/npx support-cli ([^`#\n]+)/g, text.replaceAll(/\\\n\s*/g, '').replaceAll(/[[\]]/g, ''));
+    firstGroups(/npx support-cli ([^`#\n]+)/g, text.replaceAll(/\\\n\s*/g, '').replaceAll(/[[\]]/g, ''));
   const words = (command: string) =>
-    group(/('[^']*'|"[^"]*"|\S+)/g, command)
+    firstGroups(/('[^']*'|"[^"]*"|\S+)/g, command)
       .map((word) => word.replaceAll(/['"]/g, ''))
       .map((word) => placeholders.get(word) ?? word);
   expect(failures(commands, (command) => !('usageError' in parseArguments(words(command))))).toEqual([]);
@@ -208,7 +208,7 @@ test('commands of the CLI take the arguments that the pages give', () => {
 test('the changelog begins with the release of the typed client, the OpenAPI document and the chart', async () => {
   const json = async (path: string) =>
     JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
-  const [newest] = group(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
+  const [newest] = firstGroups(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
   const { version } = await json('package.json');
   expect(newest).toBe(version);
   expect((await json('clients/typescript/package.json')).version).toBe(version);
@@ -237,8 +237,8 @@ const notSettings = [
 
 test('environment variables, in backticks or set in a command, are settings', () => {
   const variables = (page: Page) => [
-    ...codesIn(page).flatMap((code) => group(/(?<![A-Z_])([A-Z]+(?:_[A-Z]+)+)(?![A-Z_])/g, code)),
-    ...group(/\b([A-Z]+(?:_[A-Z]+)*)=/g, page.text),
+    ...codesIn(page).flatMap((code) => firstGroups(/(?<![A-Z_])([A-Z]+(?:_[A-Z]+)+)(?![A-Z_])/g, code)),
+    ...firstGroups(/\b([A-Z]+(?:_[A-Z]+)*)=/g, page.text),
   ];
   expect(
     failures(

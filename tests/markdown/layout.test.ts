@@ -19,8 +19,8 @@ beforeAll(async () => {
   );
 });
 
-/** The lines outside blocks of code, with their numbers. */
-function written({ lines }: Page): { number: number; line: string }[] {
+/** The lines of a page outside its blocks of code, with their numbers. */
+function linesOutsideCode({ lines }: Page): { number: number; line: string }[] {
   let isCode = false;
   return lines.flatMap((line, index) => {
     const isFence = /^ *```/.test(line);
@@ -44,7 +44,7 @@ test('a page has 250 lines at most', () => {
 test('prose ends within 120 columns, but for a link that cannot be broken', () => {
   const isWide = ({ line }: { line: string }) => line.length > columnsMax && !isRow(line);
   const wide = pages.flatMap((page) =>
-    written(page)
+    linesOutsideCode(page)
       .filter(isWide)
       .filter(({ line }) => !/^!?\[[^\]]*\]\([^)]*\)$/.test(line))
       .map(({ number, line }) => `${page.path}:${number}: ${line.length} columns`),
@@ -55,7 +55,7 @@ test('prose ends within 120 columns, but for a link that cannot be broken', () =
 test('a cell of a table has 160 characters at most', () => {
   const isLong = (cell: string) => cell.length > cellMax && !isRule(cell) && !isListOfNames(cell);
   const long = pages.flatMap((page) =>
-    written(page)
+    linesOutsideCode(page)
       .filter(({ line }) => isRow(line))
       .flatMap(({ number, line }) =>
         cellsOf(line)

@@ -69,16 +69,16 @@ function rowsOf(page: string): string[] {
 }
 
 /** Whether a row names the message; `…` in the row stands for any text. */
-const names = (row: string, message: string) => patternOf(row).test(message);
+const namesMessage = (row: string, message: string) => patternOf(row).test(message);
 
 const patternOf = (row: string) =>
   new RegExp(`^${row.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`).replaceAll('…', '.*')}$`, 's');
 
-const withComputed = () => [...logged.filter(({ message }) => message !== '…'), ...computed];
+const allMessages = () => [...logged.filter(({ message }) => message !== '…'), ...computed];
 
 test('every row names a message that the code logs', () => {
-  const messages = withComputed().map(({ message }) => message);
-  expect(rows.filter((row) => !messages.some((message) => names(row, message)))).toEqual([]);
+  const messages = allMessages().map(({ message }) => message);
+  expect(rows.filter((row) => !messages.some((message) => namesMessage(row, message)))).toEqual([]);
   expect(rows.length).toBeGreaterThan(50);
 });
 
@@ -91,14 +91,14 @@ test('every message that another page quotes is one that the code logs', async (
       .map(([, code = '']) => code.replace(/\s+/g, ' '))
       .filter((code) => /^[a-z]+(?:[;:,]? \(?[a-z]+){3,}\)?$/.test(code)),
   );
-  const isLogged = (text: string) => withComputed().some(({ message }) => message.startsWith(text));
+  const isLogged = (text: string) => allMessages().some(({ message }) => message.startsWith(text));
   expect(quoted.filter((text) => !isLogged(text))).toEqual([]);
   expect(quoted.length).toBeGreaterThan(10);
 });
 
 test('every message of a level from warn on has a row', () => {
-  const missing = withComputed().filter(
-    ({ level, message }) => rowLevels.includes(level) && !rows.some((row) => names(row, message)),
+  const missing = allMessages().filter(
+    ({ level, message }) => rowLevels.includes(level) && !rows.some((row) => namesMessage(row, message)),
   );
   expect(missing).toEqual([]);
 });

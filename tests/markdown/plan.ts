@@ -1,20 +1,20 @@
 /** How the test of the documented commands runs one of them. */
 export type Step = {
-  /** As a page gives it. */
+  /** The text of a page. */
   command: string;
-  /** Texts that replace placeholders and names of the page. `$KEY` is a value that an earlier step has taken. */
+  /** Placeholders and names of the page with their replacements. `$KEY` is a value that an earlier step has taken. */
   as?: Record<string, string>;
-  /** The exit codes that the command may have, with the reason for a code other than 0. */
+  /** The exit code that the command must have, if it is not 0, and the reason. */
   code?: number;
   why?: string;
-  /** The folder below the clone in which it runs. */
+  /** The folder of the clone in which the command runs, instead of its root. */
   in?: string;
-  /** The command is a service, and logs this message once it serves. `keep` lets it run for the next steps. */
+  /** The message that the command, a service, logs once it serves. `keep` lets it run for the next steps. */
   serves?: string;
   keep?: true;
-  /** Takes a value out of its output for the steps after it: name and pattern. */
+  /** Variables for the later steps, each with the pattern of its value in the output. */
   take?: Record<string, RegExp>;
-  /** Shell that makes a condition which the page presupposes. */
+  /** A shell command, run before this one, that creates the state which the page presupposes. */
   given?: string;
 };
 
@@ -22,12 +22,12 @@ const cli = (words: string, more: Omit<Step, 'command'> = {}): Step => ({
   command: `npx support-cli ${words}`,
   ...more,
 });
-/** Waits until a command succeeds: the projector applies the records of an earlier step in a moment. */
+/** A shell loop that ends when a command succeeds: the projector applies the records of an earlier step in a moment. */
 const until = (words: string) => `until npx support-cli ${words}; do sleep 1; done > /dev/null 2>&1`;
 const refused = (why: string) => ({ code: 1, why });
-const asks = { code: 2, why: 'it asks for confirmation, and there is no terminal' };
-const key = { key_1: '$KEY' };
-const letter = {
+const needsConfirmation = { code: 2, why: 'it asks for confirmation, and there is no terminal' };
+const keyId = { key_1: '$KEY' };
+const letterId = {
   'support.contacts/0/17@1795503600000': '$LETTER',
   'support.contacts/0/0@1795432235870': '$LETTER',
 };
@@ -50,9 +50,9 @@ export const steps: Step[] = [
   cli('keys create --org org_1'),
   cli('keys create --org org_1 --name "Smoke test"', { take: { KEY: /key_\w+/, TOKEN: /svc_live_\w+/ } }),
   cli('keys list --org org_1', { given: until('keys list --org org_1 | grep "Smoke test"') }),
-  cli('keys block key_1 --why "leaked in a public repository"', { as: key }),
-  cli('keys unblock key_1', { as: key }),
-  cli('keys archive key_1', { as: key, ...asks }),
+  cli('keys block key_1 --why "leaked in a public repository"', { as: keyId }),
+  cli('keys unblock key_1', { as: keyId }),
+  cli('keys archive key_1', { as: keyId, ...needsConfirmation }),
   cli('explain <id> [--json]', { as: { '<id>': '$KEY', '[--json]': '--json' } }),
   cli('explain ti_1', refused('no ticket has this id')),
   cli('explain <id>', { as: { '<id>': 'ti_1' }, ...refused('no ticket has this id') }),
@@ -73,13 +73,13 @@ export const steps: Step[] = [
   }),
   cli('dead-letters list --reason <reason>', { as: { '<reason>': 'bad_data' } }),
   cli('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'),
-  cli('dead-letters show support.contacts/0/17@1795503600000', { as: letter }),
-  cli('dead-letters show support.contacts/0/0@1795432235870', { as: letter }),
+  cli('dead-letters show support.contacts/0/17@1795503600000', { as: letterId }),
+  cli('dead-letters show support.contacts/0/0@1795432235870', { as: letterId }),
   cli('dead-letters redrive --topic support.contacts --dry-run', refused('the record is still refused')),
   cli('dead-letters redrive --topic support.contacts', refused('the record is still refused')),
   cli('dead-letters purge --until 2026-10-01T00:00:00Z --dry-run'),
   cli('dead-letters purge --until 2026-10-01T00:00:00Z --yes'),
-  cli('dead-letters purge --topic support.contacts --until 2026-11-24T09:00:00Z', asks),
+  cli('dead-letters purge --topic support.contacts --until 2026-11-24T09:00:00Z', needsConfirmation),
   ...['--why "stops release 1.4.0" --dry-run', '--why "stops release 1.4.0"'].map((words) =>
     cli(`dead-letters skip support.messages/1/8012 ${words}`, refused('the record is not in the log')),
   ),

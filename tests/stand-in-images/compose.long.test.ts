@@ -10,13 +10,11 @@ const hasCompose =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
   spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
 
-/**
- * The files of a clone that Compose reads: the files that it runs with, and the files that .dockerignore admits to a
- * build.
- */
-const sent = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
-const parts = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
-for (const [, path = ''] of sent) parts.push(path);
+/** The lines of .dockerignore that admit a file or a folder to a build. */
+const admittedPaths = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
+/** The files of a clone that Compose runs with, and then the files that a build reads. */
+const composeFiles = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
+for (const [, path = ''] of admittedPaths) composeFiles.push(path);
 
 describeUnless(
   hasCompose ? null : 'no Docker engine and Compose answer',
@@ -33,7 +31,7 @@ describeUnless(
       );
     beforeAll(async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
-      for (const path of parts) cpSync(path, join(folder.path, path), { recursive: true });
+      for (const path of composeFiles) cpSync(path, join(folder.path, path), { recursive: true });
       await mustRun('sh', [join(folder.path, 'infra/compose/create-env.sh')]);
       await compose('up', '--build', '--wait');
     });

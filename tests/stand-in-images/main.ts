@@ -16,7 +16,7 @@ import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
  */
 const report = (line: string) => process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
-const trusted = '/etc/ssl/certs/ca-certificates.crt';
+const trustedCertificates = '/etc/ssl/certs/ca-certificates.crt';
 
 const present = async (image: string) => (await run('docker', ['image', 'inspect', image])).ok;
 
@@ -76,7 +76,7 @@ const node = async () => {
   await build('node', images.node, {
     node: join('node_modules', 'node', 'bin'),
     npm: await npmFolder(),
-    'ca-certificates.crt': trusted,
+    'ca-certificates.crt': trustedCertificates,
   });
 };
 
