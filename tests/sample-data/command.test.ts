@@ -37,8 +37,6 @@ describe('npm run sample-data', () => {
   test('publishes nothing a second time, because another topic than that of the keys has records', async () => {
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(refused.stderr).toMatch(
-      new RegExp(`^${topicOf('agent', prefix())} has records\\. .*TOPIC_PREFIX`),
-    );
+    expect(refused.stderr).toMatch(new RegExp(`^${topicOf('agent', prefix())} has records, .*TOPIC_PREFIX`));
   });
 });

@@ -19,8 +19,8 @@ const chunkMax = 4;
 /**
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
  * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history
- * goes on after its tombstone documents have expired; partitions are added, records are dead-lettered and re-driven,
- * and sweeps run beside the workers. Returns null if the documents equal the fold.
+ * continues after its tombstone documents have expired. Then partitions are added, records are dead-lettered and
+ * re-driven, and sweeps run beside the workers. Returns null if the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
@@ -43,12 +43,12 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const isRejected = () => isLong && schedule.random.chance(0.1);
   const isUpgraded = schedule.random.chance(0.5);
   // Leaves few records for later: a later change would repair a document that the verifier has left wrong.
-  const before = isUpgraded ? Math.max(0, early.length - 1 - schedule.random.int(8)) : 0;
-  if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, before), { isRejected });
-  append(simulation.partitions, early.slice(before), { grows: isLong, isRejected });
+  const earlierCount = isUpgraded ? Math.max(0, early.length - 1 - schedule.random.int(8)) : 0;
+  if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, earlierCount), { isRejected });
+  append(simulation.partitions, early.slice(earlierCount), { grows: isLong, isRejected });
   const repair = verifier(simulation, isUpgraded ? repairEverything : repairSome);
-  await run(simulation, [...workers(simulation), redriver(simulation, 2), repair]);
-  await run(simulation, [redriver(simulation, Infinity)]);
+  await runActors(simulation, [...workers(simulation), redriver(simulation, 2), repair]);
+  await runActors(simulation, [redriver(simulation, Infinity)]);
   const earlyFailure = failureOf(simulation, early, []);
   if (earlyFailure) return earlyFailure;
   if (isLong) {
@@ -57,10 +57,10 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     append(simulation.partitions, late, { grows: true, isRejected });
     const sweepers = [sweeper(simulation), sweeper(simulation)];
     const repairAll = verifier(simulation, repairEverything);
-    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers, repairAll]);
+    await runActors(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers, repairAll]);
     simulation.startMs = sweepDay;
-    await run(simulation, [redriver(simulation, Infinity), sweeper(simulation)]);
-    await run(simulation, [sweeper(simulation)]);
+    await runActors(simulation, [redriver(simulation, Infinity), sweeper(simulation)]);
+    await runActors(simulation, [sweeper(simulation)]);
   }
   return failureOf(simulation, early, late);
 }
@@ -71,7 +71,7 @@ function failureOf({ data, schedule }: Simulation, early: Event[], late: Event[]
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;
 }
 
-/** The first part of a history is applied by a release whose documents lack an edge. */
+/** Applies the first part of a history by a release whose documents lack an edge. */
 async function runEarlierRelease(
   simulation: Simulation,
   events: Event[],
@@ -79,11 +79,11 @@ async function runEarlierRelease(
 ): Promise<void> {
   simulation.missingEdge = simulation.schedule.random.pick(laterEdges);
   append(simulation.partitions, events, { grows: false, isRejected });
-  await run(simulation, workers(simulation));
+  await runActors(simulation, workers(simulation));
   simulation.missingEdge = null;
 }
 
-async function run(simulation: Simulation, starts: (() => void)[]): Promise<void> {
+async function runActors(simulation: Simulation, starts: (() => void)[]): Promise<void> {
   for (const start of starts) start();
   const { schedule, running, oplog } = simulation;
   await schedule.drive((worker) => disturb(simulation, worker));
@@ -102,19 +102,19 @@ function disturb(simulation: Simulation, worker: Worker): void {
     failOver(oplog, index);
     return;
   }
-  const how = random.pick([
+  const disturbance = random.pick([
     'crashes',
     'loses its partition without notice',
     'loses its partition with notice',
   ] as const);
-  trace.push(`${worker.name} ${how}`);
-  if (how === 'loses its partition with notice') worker.ending.abort();
-  if (how === 'crashes') crash(worker);
+  trace.push(`${worker.name} ${disturbance}`);
+  if (disturbance === 'loses its partition with notice') worker.ending.abort();
+  if (disturbance === 'crashes') crash(worker);
   successors.get(worker)?.();
 }
 
 /**
- * Removes the tombstone documents that have expired, as the TTL monitor does, and keeps their records from coming
+ * Removes the tombstone documents that have expired, as the TTL monitor does, and lets no worker read their records
  * again.
  */
 function expireTombstones({ data, partitions, startMs }: Simulation): void {
@@ -124,7 +124,7 @@ function expireTombstones({ data, partitions, startMs }: Simulation): void {
   for (const partition of partitions.values()) partition.redeliverableFrom = partition.records.length;
 }
 
-/** The positions that a process knows. It reads them now and then, and they never move back. */
+/** The positions that a process knows. It reads them at the lookups that `isRead` selects. They never move back. */
 function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: string) => number {
   const known = new Map<string, number>();
   return (name) => {
@@ -134,8 +134,8 @@ function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: 
 }
 
 /**
- * Workers for the partitions: in every other schedule, one worker for each, else for some. The committed offset may be
- * set back when a partition is assigned again.
+ * The functions that start the workers: in about half of the schedules a worker has one partition, otherwise often
+ * several. The committed offset may be set back when a partition is assigned again.
  */
 function workers(simulation: Simulation): (() => void)[] {
   const { random } = simulation.schedule;
@@ -146,10 +146,10 @@ function workers(simulation: Simulation): (() => void)[] {
     if (group) group.push(partition);
     else groups.push([partition]);
   }
-  return groups.map((partitions) => () => assign(simulation, partitions));
+  return groups.map((partitions) => () => startWorker(simulation, partitions));
 }
 
-function assign(simulation: Simulation, partitions: Partition[]): void {
+function startWorker(simulation: Simulation, partitions: Partition[]): void {
   const { random } = simulation.schedule;
   for (const partition of partitions) partition.epoch += 1;
   const name = partitions.map((partition) => `${partition.name}#${partition.epoch}`).join(' ');
@@ -164,12 +164,12 @@ function assign(simulation: Simulation, partitions: Partition[]): void {
         const setBackBy = random.chance(0.2) ? random.int(3) : 0;
         partition.committed = Math.max(partition.redeliverableFrom, partition.committed - setBackBy);
       }
-      assign(simulation, partitions);
+      startWorker(simulation, partitions);
     },
   );
 }
 
-/** Applies the partitions' records from the committed offsets, some together, and commits each after its own. */
+/** Applies the partitions' records from their committed offsets, some in one call, and commits each partition. */
 async function consume(simulation: Simulation, worker: Worker, partitions: Partition[]): Promise<void> {
   const { schedule, deadLetters } = simulation;
   const { random } = schedule;
@@ -219,8 +219,8 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
 }
 
 /**
- * A store after whose every saved fan-out cursor the worker loses its partition. A fan-out that would not resume at its
- * cursor would never end.
+ * A store that takes the partition from the worker after every saved fan-out cursor. A fan-out that did not resume at
+ * its cursor would never end.
  */
 const interrupted = (
   simulation: Simulation,
@@ -235,7 +235,7 @@ const interrupted = (
     if (!cursor || signal.aborted) return;
     simulation.schedule.trace.push(`${worker.name} loses its partition after a page`);
     worker.ending.abort();
-    assign(simulation, partitions);
+    startWorker(simulation, partitions);
     signal.throwIfAborted();
   },
 });
