@@ -14,10 +14,10 @@ export type Announcement = Heartbeat & {
   set: (changes: Partial<Changing>) => void;
 };
 
-type Deps = { control: Db; config: Pick<ProjectorConfig, 'GENERATION'>; logger: Logger };
+type AnnouncementDeps = { control: Db; config: Pick<ProjectorConfig, 'GENERATION'>; logger: Logger };
 
-/** Creates the announcement of this projector. Its heartbeat has not begun. */
-export function announceProjector({ control, config, logger }: Deps): Announcement {
+/** Creates the announcement of this projector. Nothing is announced before `begin`. */
+export function announceProjector({ control, config, logger }: AnnouncementDeps): Announcement {
   const { GENERATION: generation = null } = config;
   const entry: Own<Projector> = {
     role: 'projector',

@@ -192,11 +192,14 @@ function createCluster(kafka: Kafka): Cluster {
   return create({ allowAutoTopicCreation: false });
 }
 
-type Wanted = { topic: string; partitions: { partition: number; timestamp: number }[] };
-type Listed = {
+type OffsetsRequest = { topic: string; partitions: { partition: number; timestamp: number }[] };
+type OffsetsResponse = {
   responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
 };
-type ListOffsets = (options: { topics: Wanted[]; isolationLevel: number }) => ProtocolCall<Listed>;
+type ListOffsets = (options: {
+  topics: OffsetsRequest[];
+  isolationLevel: number;
+}) => ProtocolCall<OffsetsResponse>;
 
 const { protocol } = createRequire(import.meta.url)('kafkajs/src/protocol/requests/listOffsets') as {
   protocol: (options: { version: number }) => ListOffsets;
@@ -218,7 +221,7 @@ async function listOffsets(leader: Broker, keys: string[], timestamp: number, is
     partitions: partitions.map(({ partition }) => ({ partition, timestamp })),
   }));
   const { request, response } = createRequest({ topics, isolationLevel: isolation });
-  const withErrors = { decode: response.decode, parse: async (decoded: Listed) => decoded };
+  const withErrors = { decode: response.decode, parse: async (decoded: OffsetsResponse) => decoded };
   const { responses } = await leader.connectionPool.send({ request, response: withErrors });
   const offsets = new Map<string, number>();
   for (const { topic, partitions } of responses) {

@@ -68,7 +68,7 @@ function endOf(key: string, ends: Ends) {
 /** A projector, as it joins its group. */
 export type JoiningMember = { groupId: string; own: OwnMembership; sessionTimeoutMs: number };
 
-type Joined = { errorCode: number; memberId: string };
+type JoinResponse = { errorCode: number; memberId: string };
 type JoinRequest = {
   groupId: string;
   sessionTimeout: number;
@@ -81,7 +81,7 @@ type LeaveRequest = { groupId: string; memberId: string };
 
 const require = createRequire(import.meta.url);
 /** Version 5 (Kafka 2.3 and later). From version 4 on, a member joins by two requests. */
-const createJoin = protocolOf<JoinRequest, Joined>('joinGroup', 5);
+const createJoin = protocolOf<JoinRequest, JoinResponse>('joinGroup', 5);
 const createLeave = protocolOf<LeaveRequest, unknown>('leaveGroup', 3);
 
 function protocolOf<Request, Response>(name: string, version: number) {
@@ -110,7 +110,7 @@ export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): P
       protocolType: 'consumer',
       groupProtocols: [{ name: ownProtocol, metadata: encodeMembership(own) }],
     });
-    const withErrors = { decode: response.decode, parse: async (joined: Joined) => joined };
+    const withErrors = { decode: response.decode, parse: async (joined: JoinResponse) => joined };
     const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
     if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
     // Without this request, the next rebalance would wait for the member. The answer does not matter, because the

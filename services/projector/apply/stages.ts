@@ -71,13 +71,13 @@ export function timeStore(store: Store): { store: Store; end: () => FirstPhase }
 }
 
 /** When a group began, the stages of its phase 1, and the instant at which phase 2 of a chunk has ended. */
-type Applying = { begunMs: number; firstPhase: FirstPhase; now: Date };
+type GroupTimes = { begunMs: number; firstPhase: FirstPhase; now: Date };
 
 /** Observes each stage of a chunk once, when its effect is durable. */
 export function observeStages(
   stageSeconds: Histogram<'stage'>,
   { records, arrival }: Pick<TakenChunk, 'records' | 'arrival'>,
-  { begunMs, firstPhase, now }: Applying,
+  { begunMs, firstPhase, now }: GroupTimes,
 ): void {
   const { fetchedMs, takenMs } = arrival;
   const nextMs = Math.max(fetchedMs, arrival.nextMs);

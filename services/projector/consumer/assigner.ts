@@ -11,8 +11,8 @@ import {
 
 /**
  * Creates the assigner that announces a projector's generation to its group. The leader of the group calls `assign`,
- * which gives the members partitions in turn, but a foreign member none. It has the name and the metadata of the
- * assigner of kafkajs, because projectors of earlier releases in the group use that one.
+ * which gives the members partitions in turn, but a foreign member none. The assigner has the name and the metadata of
+ * the one of kafkajs, because projectors of earlier releases in the group use that one.
  */
 export const createAssigner =
   (followed: Followed): PartitionAssigner =>

@@ -7,7 +7,7 @@ import { retry } from '../../../shared/store/retry.ts';
 
 type GroupDeps = { admin: Admin; groupId: string; own: OwnMembership };
 
-type Deps = GroupDeps & { logger: Logger; onFatal: (error: Error) => void };
+type ForeignLeaderDeps = GroupDeps & { logger: Logger; onFatal: (error: Error) => void };
 
 const pauseMs = 1_000;
 
@@ -16,7 +16,11 @@ const pauseMs = 1_000;
  * can apply, so the projector ends and names the member to stop. A leader of this generation gives foreign members no
  * partition, so the log only names them.
  */
-export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: AbortSignal): Promise<void> {
+export async function refuseForeignLeader(
+  deps: ForeignLeaderDeps,
+  leaderId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { admin, groupId, own, logger, onFatal } = deps;
   const onFailed = (error: unknown) => {
     if (signal.aborted) throw error;

@@ -16,9 +16,9 @@ import { parse } from './parse.ts';
 
 const deleted = 'support.tag.deleted.v1';
 const time = new Date('2026-01-01T00:00:00.500Z');
-const known = { id: 'tag_1', orgId: 'org_1', version: 3, time, position };
-const upsert = { change: { op: 'upsert', ...known, state: tag } };
-const deletion = { change: { op: 'delete', ...known } };
+const fields = { id: 'tag_1', orgId: 'org_1', version: 3, time, position };
+const upsert = { change: { op: 'upsert', ...fields, state: tag } };
+const deletion = { change: { op: 'delete', ...fields } };
 const tombstone = {
   change: { op: 'tombstone', id: 'tag_1', time: new Date(position.timestampMs), position },
 };
@@ -84,14 +84,14 @@ describe('the envelope', () => {
   test.each([
     ['an integer', 1, 1],
     ['a string of digits', '12', 12],
-    ['the largest there is', '9007199254740991', Number.MAX_SAFE_INTEGER],
+    ['the largest version', '9007199254740991', Number.MAX_SAFE_INTEGER],
   ])('entityversion may be %s', (_, entityversion, version) => {
     expect(parse('tag', structured({ entityversion }))).toMatchObject({ change: { version } });
     expect(parse('tag', binary(tagBytes(), { entityversion }))).toMatchObject({ change: { version } });
   });
 
-  test.each([undefined, null])('an event whose time is %s takes the timestamp of its record', (none) => {
-    expect(parse('tag', structured({ time: none }))).toMatchObject({
+  test.each([undefined, null])('an event whose time is %s takes the timestamp of its record', (absent) => {
+    expect(parse('tag', structured({ time: absent }))).toMatchObject({
       change: { time: new Date(position.timestampMs) },
     });
   });
@@ -139,7 +139,7 @@ describe('the envelope', () => {
     ['JSON that is not an object', record(Buffer.from('[1]')), 'value: must be an object'],
     ['the JSON null', record(Buffer.from('null')), 'value: must be an object'],
     [
-      'one in __proto__',
+      'an event in __proto__',
       record(Buffer.from(`{"__proto__":${bytes(attributes).toString()}}`)),
       'specversion: ',
     ],

@@ -17,6 +17,7 @@ export type EndingDeps = {
   logger: Logger;
 };
 
+/** The pause before another attempt to store a gap, in milliseconds. */
 const pauseMs = 1_000;
 
 /**
@@ -35,10 +36,10 @@ async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
 
 /** Returns a function that stores why the projector ends, then calls `onFatal`. Of several errors, the first counts. */
 export function storeEndThen(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
-  let stored: Promise<void> | null = null;
+  let storing: Promise<void> | null = null;
   return (error) => {
-    const end = withFix(error);
-    stored ??= storeEnd(ending, end).then(() => onFatal(end));
+    const reason = withFix(error);
+    storing ??= storeEnd(ending, reason).then(() => onFatal(reason));
   };
 }
 

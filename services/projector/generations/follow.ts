@@ -36,6 +36,7 @@ type FollowDeps = {
   logger: Logger;
   /** MongoDB's clock. */
   now: () => Date;
+  /** Host and process, for the history of the generation. */
   by: string;
   /** Called if the generation was dropped. The process must then exit. */
   onFatal: (error: Error) => void;
@@ -48,10 +49,10 @@ const readyWithinSeconds = 10;
 export function applyGenerationSettings(
   { applier, positions }: Pick<FollowDeps, 'applier' | 'positions'>,
   own: Generation,
-  oneAtATime = own.state === 'building',
+  isOneAtATime = own.state === 'building',
 ): void {
   positions.setLoadEnds(loadEnds(own));
-  applier.setOneAtATime(oneAtATime);
+  applier.setOneAtATime(isOneAtATime);
 }
 
 /**
@@ -72,15 +73,15 @@ export function followRegistry(
     try {
       const own = generationOf(registry, number);
       // A slower build leaves MongoDB to the active generation, which needs that only while it has projectors.
-      const oneAtATime =
+      const isOneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       const completeTo = await watermark(control, number);
       // A run that `repeat` has abandoned as stalled may end after a newer run, and must not apply its older result.
       signal.throwIfAborted();
       deps.metrics.generationState.reset();
       deps.metrics.generationState.set({ state: own.state }, 1);
-      logRegistry({ own: own.state, active: registry.generation, oneAtATime });
-      applyGenerationSettings(deps, own, oneAtATime);
+      logRegistry({ own: own.state, active: registry.generation, oneAtATime: isOneAtATime });
+      applyGenerationSettings(deps, own, isOneAtATime);
       await recordLag(deps, own, completeTo);
       signal.throwIfAborted();
       await advanceBuild(deps, own, completeTo, logBuild);
@@ -99,9 +100,11 @@ export function followRegistry(
 
 type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 
+/** The lag of a generation now, in seconds. */
 const currentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
   lagSeconds(completeTo ?? new Date(0), now, allowanceMs);
 
+/** Moves a build on to its next state, if every record of the load is applied, or if the lag is short. */
 async function advanceBuild(
   deps: FollowDeps,
   own: Generation,
@@ -118,16 +121,16 @@ async function advanceBuild(
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
   if (own.state !== 'catching-up') return;
-  const lagSeconds = Math.round(currentLag(deps, completeTo, now()));
-  logBuild({ lagSeconds });
-  if (lagSeconds <= readyWithinSeconds) {
+  const seconds = Math.round(currentLag(deps, completeTo, now()));
+  logBuild({ lagSeconds: seconds });
+  if (seconds <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
   }
 }
 
-/** Records and returns the longest lag of a generation. A build loads older records: its lag counts from its start. */
+/** Records and returns the longest lag of a generation. The lag of a build begins with its start. */
 async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null): Promise<number> {
   const { control, metrics } = deps;
   const now = deps.now();

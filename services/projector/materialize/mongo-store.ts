@@ -95,7 +95,10 @@ export function mongoStore(database: Db): Store {
   };
 }
 
-async function readEntities(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, ReferencedEntity>>> {
+async function readEntities(
+  database: Db,
+  wanted: WantedIds,
+): Promise<Map<Kind, Map<string, ReferencedEntity>>> {
   const stage = (kind: Kind) => ({ $project: { ...referencedProjection(kind), kind } });
   const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
   const byKind = Map.groupBy(found, ({ kind }) => kind);
@@ -105,7 +108,7 @@ async function readEntities(database: Db, wanted: Wanted): Promise<Map<Kind, Map
 }
 
 /** Reads one document of at most 8 MB for each kind. Otherwise the driver would decode a document for each entity. */
-async function readRevisions(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, number>>> {
+async function readRevisions(database: Db, wanted: WantedIds): Promise<Map<Kind, Map<string, number>>> {
   // `$push` takes a single expression.
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
@@ -114,10 +117,10 @@ async function readRevisions(database: Db, wanted: Wanted): Promise<Map<Kind, Ma
   return new Map(found.map(({ _id: kind, revisions: ofKind }) => [kind, new Map(readable(ofKind))]));
 }
 
-type Wanted = Map<Kind, Set<string>>;
+type WantedIds = Map<Kind, Set<string>>;
 
 /** Reads documents of several kinds by one command. */
-async function readKinds<T extends object>(database: Db, wanted: Wanted, stage: (kind: Kind) => object) {
+async function readKinds<T extends object>(database: Db, wanted: WantedIds, stage: (kind: Kind) => object) {
   const [first, ...others] = [...wanted].map(([kind, ids]) => ({
     kind,
     pipeline: [{ $match: { _id: { $in: [...ids] } } }, stage(kind)],

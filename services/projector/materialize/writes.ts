@@ -88,10 +88,10 @@ function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>
 export function joinedFields(
   { now }: Pick<WriteDeps, 'now'>,
   item: Pick<PlannedWrite<Kind>, 'id' | 'current' | 'entity'>,
-  join: Joined,
+  joinedDocument: Joined,
   revision: number,
 ): JoinedFields {
-  const { joined, isPending, refs, ownerMissing } = join;
+  const { joined, isPending, refs, ownerMissing } = joinedDocument;
   const { position, tombstonePosition } = item.entity;
   const fields: JoinedFields = { _id: item.id, revision, position, joined, refs };
   if (tombstonePosition) fields.tombstonePosition = tombstonePosition;

@@ -8,21 +8,21 @@ import {
 } from '../../../shared/kafka/record-format.ts';
 
 /** How far a batch has been read: the byte at which the next record begins, and the number of records before it. */
-export type Place = { at: number; count: number };
+export type BatchPlace = { at: number; count: number };
 
 /** A decompressed batch. Its records are decoded on demand. */
 export type OpenBatch = {
   /** The memory that the decompressed records take besides the batch itself. */
   bytes: number;
   /** Reads up to `recordsMax` records of up to `bytesMax` bytes together, but at least one record. */
-  read: (place: Place, recordsMax: number, bytesMax: number) => ReadRecords;
+  read: (place: BatchPlace, recordsMax: number, bytesMax: number) => ReadRecords;
 };
 
 type ReadRecords = {
   records: KafkaRecord[];
   bytes: number;
   /** The place of the record after them. */
-  place: Place;
+  place: BatchPlace;
   /** Whether the batch has no record after them. */
   isEnd: boolean;
   /** Why the next record cannot be read; undefined if it can. */

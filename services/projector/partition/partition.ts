@@ -287,10 +287,10 @@ export class Partition {
         if (this.#state.name === 'applying') this.#setState(applying);
         countPart(isSaved);
       },
-      onQueued: (isQueued) => {
-        // After a failed attempt it stays `retrying` until one succeeds.
-        if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued });
-        else if (isQueued) this.#setState({ name: 'waiting', cause: 'one_at_a_time' });
+      onQueued: (isWaiting) => {
+        // After a failed attempt the state stays `retrying` until an attempt succeeds.
+        if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued: isWaiting });
+        else if (isWaiting) this.#setState({ name: 'waiting', cause: 'one_at_a_time' });
         else if (this.#state.name === 'waiting') this.#setState(applying);
       },
       onFanOut: (documents) => {

@@ -10,7 +10,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { noHeaders } from '../events/headers.ts';
 import type { Budget } from './budget.ts';
-import { type OpenBatch, openBatch, type Place } from './open-batch.ts';
+import { type BatchPlace, type OpenBatch, openBatch } from './open-batch.ts';
 
 /**
  * The most records that are applied together. This limit bounds the duration of their work, and their memory if few
@@ -68,7 +68,7 @@ type Queued = {
   leaderEpoch: number;
   fetchedMs: number;
   /** How far the batch was taken. */
-  place: Place;
+  place: BatchPlace;
   /** Why its next record cannot be decoded. */
   error?: unknown;
 };

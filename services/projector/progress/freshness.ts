@@ -6,7 +6,7 @@ import type { LogState } from '../../../shared/kafka/log-client.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
-type Run = {
+type CommitRun = {
   /** An instant before the ends were read, by MongoDB's clock. */
   asOf: Date;
   log: LogState;
@@ -18,7 +18,7 @@ type Run = {
   heldBy: HeldBy | null;
 };
 
-type Deps = {
+type FreshnessDeps = {
   metrics: Metrics;
   allowanceMs: number;
   /** Records before this instant belong to the load of a new generation. */
@@ -27,13 +27,13 @@ type Deps = {
 
 export type FreshnessGauges = {
   /** Sets the gauges after a run. `nowMs` is of a monotonic clock. */
-  observe: (nowMs: number, run: Run) => void;
+  observe: (nowMs: number, run: CommitRun) => void;
   /** Lets the gauges grow after a failed run, because the log and the progress are unknown since the last good run. */
   observeFailure: (nowMs: number, error: unknown) => void;
 };
 
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
-export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps): FreshnessGauges {
+export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: FreshnessDeps): FreshnessGauges {
   let ageSeconds = 0;
   let heldSeconds = 0;
   let observedMs: number | null = null;
@@ -80,7 +80,7 @@ const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTim
  * Returns why the watermark stands; null if no partition holds it, or if another projector applies the partition and
  * knows the cause.
  */
-function causeOf({ log, snapshot, heldBy, asOf }: Run): HoldCause | null {
+function causeOf({ log, snapshot, heldBy, asOf }: CommitRun): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
   if (log.unreachable.length > 0 || !log.ends.has(key)) return 'unreadable';

@@ -106,7 +106,7 @@ type Mark = { end: number; asOfMs: number };
 const markSpacing = 1 / 16;
 
 /** How far a partition was applied in one run of the commit loop. */
-type Reached = {
+type AppliedInRun = {
   key: string;
   position: number;
   /** The end of its log, which was read after `asOfMs`; undefined if it is unknown. */
@@ -115,7 +115,7 @@ type Reached = {
 };
 
 /** How far a partition is complete: instants, in milliseconds. */
-type Marked = {
+type PartitionWatermark = {
   /** `asOfMs` if it is caught up; the start of an earlier run whose end it has reached; otherwise 0. */
   completeToMs: number;
   /** The time when a run first saw its next record; null without a next record. */
@@ -127,7 +127,7 @@ type Marked = {
  * marks the end of the log with its instant. When the position reaches a mark, the partition is complete up to the
  * instant of the mark. Call the returned function for each partition once per run.
  */
-export function createPartitionWatermarks(): (reached: Reached) => Marked {
+export function createPartitionWatermarks(): (reached: AppliedInRun) => PartitionWatermark {
   const marksByKey = new Map<string, Mark[]>();
   return ({ key, position, end = Infinity, asOfMs }) => {
     const marks = marksByKey.get(key) ?? [];
