@@ -11,7 +11,7 @@ type ParsedRecord = { change: Change } | { rejected: Rejection; error?: unknown 
 
 /**
  * Parses a record, unless an operator skips it. If the parser throws, the record becomes a dead letter. Otherwise its
- * partition would retry it for ever.
+ * partition would retry it forever.
  */
 export function parseRecord(kind: Kind, record: KafkaRecord, skipped?: SkippedOffsets): ParsedRecord {
   const rejection = skipped?.get(record.position.offset);

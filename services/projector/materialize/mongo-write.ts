@@ -27,7 +27,7 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
   if (writes.length === 0) return;
   let result: Pick<BulkWriteResult, 'upsertedIds'>;
   try {
-    result = await bulkWrite(collection, writes.map(operation));
+    result = await bulkWrite(collection, writes.map(toBulkOperation));
   } catch (error) {
     await recordFailures(collection, writes, causeOfBulk(error), written);
     return;
@@ -52,7 +52,8 @@ async function recordFailures(
     namespace: collection.namespace,
     id: write?.document._id ?? '',
   });
-  const failed = (isBulk ? [error.writeErrors].flat() : []).map(({ index, code, errmsg = '' }) => {
+  const writeErrors = isBulk ? [error.writeErrors].flat() : [];
+  const failed = writeErrors.map(({ index, code, errmsg = '' }) => {
     const place = placeOf(writes[index]);
     return { id: place.id, failure: failureOf(place, Number(code), errmsg) };
   });
@@ -97,7 +98,7 @@ async function removeFragments(
   for (const { document } of fragments) conflicted.set(document._id, null);
 }
 
-function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
+function toBulkOperation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
   if (guard === null) return { insertOne: { document: document as StoredDocument } };
   const revision = typeof guard === 'number' ? guard : { $eq: guard.unreadable ?? null };
   const filter = { _id: document._id, revision } as Filter<StoredDocument>;

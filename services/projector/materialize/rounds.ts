@@ -27,11 +27,15 @@ export type RoundDeps = {
   wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 };
 
+/** The most ids in the report of a stall. */
 const idsInStallMax = 10;
 /** Most conflicts are over after three rounds, so an earlier pause would only delay them. */
 const roundsWithoutPause = 3;
+/** How many rounds without progress come between two reports of a stall. */
 const roundsPerReport = 10;
+/** The first pause, which doubles with each round, in milliseconds. */
 const firstPauseMs = 10;
+/** The longest pause, in milliseconds. */
 const pauseMsMax = 5_000;
 
 const waitByClock = async (ms: number, signal: AbortSignal | undefined) => {

@@ -13,9 +13,9 @@ export type AssignedPartitions = {
   snapshot: (ends?: LogState['ends']) => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
   isCaughtUp: () => boolean;
-  /** Looks for gaps in their logs. A gap ends the process. The commit loop calls it once a second. */
+  /** Looks for gaps in the logs of the partitions. A gap ends the process. The commit loop calls this once a second. */
   detectGaps: (log: LogState) => Promise<void>;
-  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
+  /** Commits the offsets of a snapshot whose progress has been saved. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
 };
 

@@ -10,11 +10,11 @@ type PartitionPosition = { position: number; end: number; movedAtMs: number };
 export type Positions = {
   /** Notes a position up to which every record is applied, or the end of a log. Neither ever decreases. */
   observe: (key: string, known: { position?: number; end?: number }) => void;
-  /** Whether the record at this offset, and every record before it, has been fully applied. */
+  /** Whether every record up to this offset, itself included, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
   /**
    * Sets the offsets up to which a build loads each partition; null once it is loaded. The projector fetches later
-   * records only after the load: among the backlog, each of them would cost a batch and repeated refreshes.
+   * records only after the load. Among the backlog, each of them would cost a batch and repeated refreshes.
    */
   setLoadEnds: (ends: ReadonlyMap<string, number> | null) => void;
   isLoading: () => boolean;
@@ -26,8 +26,8 @@ export type Positions = {
   /** The end offsets of the partitions of the topics, or the offsets up to which a build loads them. */
   catchUpTargets: (topics: string[]) => Map<string, number>;
   /**
-   * Whether any partition is below its target and still moving. A stalled partition does not count, except during a
-   * load, which cannot end without it.
+   * Whether any partition is below its target and still moving. A stalled partition is ignored, except during a load,
+   * which cannot end without the partition.
    */
   isCatchingUp: (targets: Map<string, number>) => boolean;
 };
