@@ -36,13 +36,13 @@ export function addTrace(program: Command, select: SelectVerb): void {
   program
     .command('trace')
     .description('print the stored trace of one API request')
-    .argument('<Request-Id>', 'from the Request-Id header of the response', requestIdOf)
+    .argument('<Request-Id>', 'from the Request-Id header of the response', parseRequestId)
     .addOption(jsonOption())
     .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((requestId, options) => select(onControl(printTrace), { requestId, ...options }));
 }
 
-function requestIdOf(text: string): string {
+function parseRequestId(text: string): string {
   if (requestIdShape.test(text)) return text;
   throw new InvalidArgumentError('A request id is req_ and 26 characters.');
 }

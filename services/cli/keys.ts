@@ -15,7 +15,7 @@ import {
   withKafka,
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
-import { example, jsonOption, nameOf, orgIdOf, wholeNumber, whyOption } from './options.ts';
+import { example, jsonOption, parseName, parseOrgId, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, select: SelectVerb): void {
@@ -70,7 +70,7 @@ function addCreate(group: Command, select: SelectVerb): void {
     .command('create')
     .description('publish a new API key, and print its token, which is stored nowhere')
     .addOption(orgOption('the organization whose data the key reads').makeOptionMandatory())
-    .option('--name <text>', 'the name, which "keys list" prints', nameOf, 'support-cli')
+    .option('--name <text>', 'the name, which "keys list" prints', parseName, 'support-cli')
     .addOption(
       new Option(
         '--rate-limit <requests>',
@@ -90,7 +90,7 @@ function addCreate(group: Command, select: SelectVerb): void {
 
 const modes = ['live', 'test'] as const;
 
-const orgOption = (description: string) => new Option('--org <id>', description).argParser(orgIdOf);
+const orgOption = (description: string) => new Option('--org <id>', description).argParser(parseOrgId);
 
 function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
   const config = configs.kafka(context.environment);

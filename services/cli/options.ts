@@ -29,7 +29,7 @@ export const wholeNumber =
     );
   };
 
-export function orgIdOf(text: string): string {
+export function parseOrgId(text: string): string {
   if (/^org_./.test(text)) return text;
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
@@ -38,14 +38,14 @@ export function orgIdOf(text: string): string {
 const whyLengthMax = 500;
 
 /** The option for the reason that a verb stores. */
-export const whyOption = (description: string) => new Option('--why <text>', description).argParser(whyOf);
+export const whyOption = (description: string) => new Option('--why <text>', description).argParser(parseWhy);
 
-function whyOf(text: string): string {
+function parseWhy(text: string): string {
   if (text.trim() !== '' && text.length <= whyLengthMax) return text;
   throw new InvalidArgumentError(`A reason has 1 to ${whyLengthMax} characters.`);
 }
 
-export function nameOf(text: string): string {
+export function parseName(text: string): string {
   if (text.trim() !== '' && text.length <= nameLengthMax) return text;
   throw new InvalidArgumentError(`A name has 1 to ${nameLengthMax} characters.`);
 }

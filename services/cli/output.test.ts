@@ -4,7 +4,7 @@ import { inOneColumn, lines, onOneLine, printable, rows, table } from './output.
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
 const shown = 'a\\u000akey_2  org_2  archived\\u001b[8m\\u001b]0;title\\u0007\\u202e';
 
-it('a value of the bus stays on its line, and changes nothing on the terminal', () => {
+it('a value from Kafka stays on its line, and changes nothing on the terminal', () => {
   expect(printable(onOneLine(hostile))).toBe(shown);
   expect(printable(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
   expect(printable(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);

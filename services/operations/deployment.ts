@@ -31,6 +31,6 @@ export const acceptCommand = (
   generation: number,
 ): string => `${cli} accept ${finding} ${generation} --why <reason>`;
 
-/** A value as one word of a command for a shell, whatever characters an id from the bus has. */
+/** A value as one word of a shell command: quoted if it has special characters, which an id from Kafka may have. */
 export const shellWord = (value: string): string =>
   /^[\w.,/:=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

@@ -14,32 +14,33 @@ import {
 } from '../../operations/dead-letters/selection.ts';
 import type { SelectVerb } from '../context.ts';
 import { onMongo } from '../operate.ts';
-import { example, jsonOption, orgIdOf, wholeNumber, whyOption } from '../options.ts';
+import { example, jsonOption, parseOrgId, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
 
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
 const listLimit = { default: 50, max: 1_000 };
 
-const filtered = (group: Command, name: string) =>
+/** Adds a verb with the options that filter dead letters. */
+const withFilters = (group: Command, name: string) =>
   group
     .command(name)
     .option('--topic <topic>', 'only records of this topic')
     .addOption(new Option('--reason <reason>', 'only records rejected for this reason').choices(reasons))
     .option('--key <key>', 'only records with this key')
-    .option('--org <id>', 'only records of this organization', orgIdOf)
+    .option('--org <id>', 'only records of this organization', parseOrgId)
     .option(
       '--since <instant>',
       'only records last dead-lettered at this RFC 3339 instant or later',
-      instantOf,
+      parseInstantOption,
     )
-    .option('--until <instant>', 'only records last dead-lettered before this instant', instantOf)
+    .option('--until <instant>', 'only records last dead-lettered before this instant', parseInstantOption)
     .addOption(jsonOption());
 
 /** Adds a verb that takes ids, or filters, or `--all`. */
-const selecting = (group: Command, name: string) =>
-  filtered(group, name)
-    .argument('[ids...]', '<topic>/<partition>/<offset>@<timestamp>', idsOf)
+const withSelection = (group: Command, name: string) =>
+  withFilters(group, name)
+    .argument('[ids...]', '<topic>/<partition>/<offset>@<timestamp>', appendId)
     .option('--limit <n>', 'at most this many; with filters or --all', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--all', 'select every dead letter');
 
@@ -49,7 +50,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
     .helpCommand(false)
     .description('list, inspect, re-drive or delete records that the projector could not apply, or skip one')
     .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
-  filtered(group, 'list')
+  withFilters(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
@@ -57,7 +58,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
-    .argument('<id>', '<topic>/<partition>/<offset>@<timestamp>', idOf)
+    .argument('<id>', '<topic>/<partition>/<offset>@<timestamp>', parseId)
     .option('--raw', 'print the original bytes of the value; with --json, key, headers and value in base64')
     .addOption(jsonOption())
     .addHelpText(
@@ -72,7 +73,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
 }
 
 function addRedrive(group: Command, select: SelectVerb): void {
-  selecting(group, 'redrive')
+  withSelection(group, 'redrive')
     .description(
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
     )
@@ -94,14 +95,14 @@ function addRedrive(group: Command, select: SelectVerb): void {
 }
 
 function addPurge(group: Command, select: SelectVerb): void {
-  selecting(group, 'purge')
+  withSelection(group, 'purge')
     .description('delete dead letters; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'print how many it would delete, but change nothing')
     .addHelpText(
       'after',
-      '\nOf each stay its position and reason, the operator and the time. A rebuild that meets the record again stores no\n' +
-        'dead letter.',
+      '\nThe ledger keeps the position and the reason of each, the operator and the time. A rebuild that reads the record\n' +
+        'again stores no dead letter.',
     )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
@@ -115,15 +116,15 @@ function addSkip(group: Command, select: SelectVerb): void {
     .description(
       'the last resort for a partition that stands still: store one record as a dead letter without applying it',
     )
-    .argument('<record>', '<topic>/<partition>/<offset>', placeOf)
+    .argument('<record>', '<topic>/<partition>/<offset>', parsePlace)
     .addOption(whyOption('the reason, which the dead letter shows').makeOptionMandatory())
     .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'make the checks, but change nothing')
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nHolds for every generation that has not applied the record. Its projector takes the record out when its batch has\n' +
-        'failed once more. "redrive" applies it later.',
+      '\nApplies to every generation that has not applied the record. Its projector skips the record once the batch of the\n' +
+        'record has failed again. "redrive" applies it later.',
     )
     .addHelpText('after', example('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'))
     .action((place, options) => select(onMongo(skip), { place, ...options }));
@@ -142,7 +143,7 @@ function selectionOf(
   return { ids: [...new Set(ids)] };
 }
 
-function placeOf(text: string): RecordPlace {
+function parsePlace(text: string): RecordPlace {
   const [, topic = '', partition, offset] =
     /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,15})$/.exec(text) ?? [];
   if (topic !== '') return { topic, partition: Number(partition), offset: Number(offset) };
@@ -153,7 +154,7 @@ function placeOf(text: string): RecordPlace {
   );
 }
 
-function idOf(text: string): string {
+function parseId(text: string): string {
   // The timestamp is in milliseconds, up to 64 bits.
   if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,15}@-?\d{1,19}$/.test(text)) return text;
   throw new InvalidArgumentError(
@@ -161,9 +162,9 @@ function idOf(text: string): string {
   );
 }
 
-const idsOf = (text: string, before: string[] | undefined): string[] => [...(before ?? []), idOf(text)];
+const appendId = (text: string, before: string[] | undefined): string[] => [...(before ?? []), parseId(text)];
 
-function instantOf(text: string): Date {
+function parseInstantOption(text: string): Date {
   const instant = parseInstant(text);
   if (instant) return instant;
   throw new InvalidArgumentError('It takes an instant such as 2026-01-31T09:00:00Z.');

@@ -7,10 +7,11 @@ import { example, jsonOption, wholeNumber, whyOption } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
 
-const number = wholeNumber(1_000_000);
-const why = (text: string) => whyOption('the reason, for the history').default(text);
-const timeout = (of: string, value: number) =>
-  new Option('--timeout <seconds>', of).argParser(number).default(value);
+const generationNumber = wholeNumber(1_000_000);
+const timeoutSeconds = wholeNumber(1_000_000);
+const whyWithDefault = (text: string) => whyOption('the reason, for the history').default(text);
+const timeoutOption = (description: string, defaultSeconds: number) =>
+  new Option('--timeout <seconds>', description).argParser(timeoutSeconds).default(defaultSeconds);
 
 export function addRebuild(program: Command, select: SelectVerb): void {
   const group = program
@@ -31,7 +32,7 @@ function addBuilding(group: Command, select: SelectVerb): void {
   group
     .command('start')
     .description('check that a rebuild is safe, and register a new generation')
-    .addOption(why('a rebuild'))
+    .addOption(whyWithDefault('a rebuild'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))
     .action((options) => select(withServers(verbs.start), options));
@@ -54,8 +55,8 @@ function addComparing(group: Command, select: SelectVerb): void {
   group
     .command('await')
     .description('wait until a build is ready to be compared and promoted')
-    .argument('<generation>', 'its number', number)
-    .addOption(timeout('give up after this time', 3_600))
+    .argument('<generation>', 'its number', generationNumber)
+    .addOption(timeoutOption('give up after this time', 3_600))
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -66,8 +67,8 @@ function addComparing(group: Command, select: SelectVerb): void {
   group
     .command('compare')
     .description('compare every document of a generation with that of the active one, as the API presents it')
-    .argument('<generation>', 'its number', number)
-    .option('--expect <kind:field>', 'an intended difference; may be repeated', expectationsOf)
+    .argument('<generation>', 'its number', generationNumber)
+    .option('--expect <kind:field>', 'an intended difference; may be repeated', parseExpectations)
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -82,15 +83,15 @@ function addSwitching(group: Command, select: SelectVerb): void {
   const switching = (step: 'promote' | 'rollback', reason: string) =>
     group
       .command(step)
-      .argument('<generation>', 'its number', number)
+      .argument('<generation>', 'its number', generationNumber)
       .option('--dry-run', 'print the checks, but change nothing')
       .addOption(
-        timeout(
+        timeoutOption(
           'wait this long for the generation to reach the active one, and then for the API replicas',
           60,
         ),
       )
-      .addOption(why(reason))
+      .addOption(whyWithDefault(reason))
       .addOption(jsonOption())
       .addHelpText(
         'after',
@@ -108,11 +109,11 @@ function addSwitching(group: Command, select: SelectVerb): void {
   group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
-    .argument('<generation>', 'its number', number)
+    .argument('<generation>', 'its number', generationNumber)
     .option('--force', 'drop a standby even if the API served it in the last 72 hours')
     .option('--dry-run', 'make the checks, but change nothing')
-    .addOption(timeout('wait this long for its readers and projectors', 60))
-    .addOption(why('a drop'))
+    .addOption(timeoutOption('wait this long for its readers and projectors', 60))
+    .addOption(whyWithDefault('a drop'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
     .action((generation, options) => select(withServers(verbs.drop), { generation, ...options }));
@@ -128,11 +129,11 @@ function addKeeping(group: Command, select: SelectVerb): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
     .addHelpText('after', example('rebuild keeps 1 2'))
-    .action((generations, options) => select(keeps, { kept: generations.map(number), ...options }));
+    .action((generations, options) => select(keeps, { kept: generations.map(generationNumber), ...options }));
 }
 
 /** Parses `kind:field`, and appends it. */
-function expectationsOf(text: string, before: Expectation[] | undefined): Expectation[] {
+function parseExpectations(text: string, before: Expectation[] | undefined): Expectation[] {
   const parsed = parseExpectation(text);
   if ('error' in parsed) throw new InvalidArgumentError(parsed.error);
   return [...(before ?? []), parsed];

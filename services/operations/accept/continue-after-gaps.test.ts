@@ -19,41 +19,56 @@ const other = { topicIds: new Map([['t', 'b']]) };
 
 const described = ({ is, at, lostFrom }: Continuation) => `${is} ${at}, lost from ${lostFrom}`;
 
-/** The gap that was found, the log as it is when the operator accepts it, and where the partition goes on. */
+/** The gap that was found, the log as it is when the operator accepts it, and where the partition continues. */
 test.each<[string, Gap[], Log, string]>([
-  ['of a diverged log at the first lost record', [diverged], log(0, 9), 'return 5, lost from 5'],
-  ['of a diverged log that has lost more since at its end', [diverged], log(0, 3), 'return 3, lost from 3'],
+  ['at the first lost record of a diverged log', [diverged], log(0, 9), 'return 5, lost from 5'],
   [
-    'of a diverged log that has lost its beginning since after it',
+    'at the end of a diverged log that has lost more records since',
+    [diverged],
+    log(0, 3),
+    'return 3, lost from 3',
+  ],
+  [
+    'at the present beginning of a diverged log that has lost its first records since',
     [diverged],
     log(6, 9),
     'return 6, lost from 5',
   ],
-  ['of a log whose records were deleted after them', [deleted], log(12, 20), 'skip 12, lost from null'],
+  ['after the deleted records', [deleted], log(12, 20), 'skip 12, lost from null'],
   [
-    'of a log whose records were deleted further since after them',
+    'after all deleted records, if more were deleted since',
     [deleted],
     log(15, 20),
     'skip 15, lost from null',
   ],
-  ['of another topic of this name at its beginning', [replaced], log(0, 2, other), 'reset 0, lost from 0'],
-  ['of another topic, however long, at its beginning', [replaced], log(3, 99, other), 'reset 3, lost from 0'],
+  ['at the beginning of another topic of this name', [replaced], log(0, 2, other), 'reset 0, lost from 0'],
   [
-    'of a topic that was created again since its gap was found at its beginning',
+    'at the beginning of another topic, even of a long one',
+    [replaced],
+    log(3, 99, other),
+    'reset 3, lost from 0',
+  ],
+  [
+    'at the beginning of a topic that was created again since its gap was found',
     [diverged],
     log(0, 9, other),
     'reset 0, lost from 0',
   ],
-  ['without a stored gap, of another topic, at its beginning', [], log(0, 9, other), 'reset 0, lost from 0'],
-  ['that no longer exists nowhere', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
-])('a partition %s', (_, gaps, now, expected) => {
+  [
+    'at the beginning of another topic, even without a stored gap',
+    [],
+    log(0, 9, other),
+    'reset 0, lost from 0',
+  ],
+  ['nowhere if it no longer exists', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
+])('a partition continues %s', (_, gaps, now, expected) => {
   const found = continueAfterGaps({ gaps, progress, log: now });
   expect(typeof found === 'string' ? found : found.map(described)).toEqual([expected]);
 });
 
 test('records that were read, but not applied before the gap was found, are applied if the log still has them', () => {
-  const behind = [{ ...place, applied: { position: 3, topicId: 'a' } }];
-  const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: behind, log: now });
+  const unfinished = [{ ...place, applied: { position: 3, topicId: 'a' } }];
+  const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: unfinished, log: now });
   expect(accept(diverged, log(0, 9))).toMatchObject([{ is: 'return', at: 3, lostFrom: 5 }]);
   expect(accept(deleted, log(12, 20))).toMatchObject([
     { at: 12, text: expect.stringContaining('the records from 3 to 11 are skipped') as string },
