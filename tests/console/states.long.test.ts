@@ -6,7 +6,7 @@ import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-da
 import { type Service, startService } from '../../infra/service.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { type Sample, sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
-import { picture } from '../docs-site/visit.ts';
+import { takePicturesOf } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 /** Takes pictures of the pages at `statePaths` while the system is in this state. */
 const takePictures = (state: string, statePaths: Record<string, string>) =>
-  picture(browser, console.url, statePaths, {
+  takePicturesOf(browser, console.url, statePaths, {
     prefix: `${picturesFolder}/${state}-`,
     ready: 'html[data-console=ready]',
     fullPage: true,

@@ -4,10 +4,10 @@ import { errorCodes } from '../../services/api/http/error-envelope.ts';
 import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { useApi } from '../api/test-api.ts';
 import { startChromium } from '../support/chromium.ts';
-import { overflow, picture, visit, type Visitor } from './visit.ts';
+import { overflow, takePicturesOf, visit, type Visitor } from './visit.ts';
 
-/** Screenshots of the pages, for people to look at. */
-const pictures = 'artifacts/docs';
+/** Screenshots of the pages for a person to look at. */
+const picturesFolder = 'artifacts/docs';
 const phone = { width: 390, height: 844 };
 const laptop = { width: 1280, height: 720 };
 const pages = [
@@ -27,7 +27,7 @@ let browser: Browser;
 let url: string;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
-  mkdirSync(pictures, { recursive: true });
+  mkdirSync(picturesFolder, { recursive: true });
   browser = await startChromium();
   url = `https://127.0.0.1:${api.port}`;
 });
@@ -36,8 +36,8 @@ afterAll(() => browser?.close());
 const withReader = (options: BrowserContextOptions, work: (reader: Visitor) => Promise<void>) =>
   visit(browser, url, options, work);
 
-/** The texts of the content that another element covers once they are in view. */
-const covered = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, dd, summary, pre, button)')]
+/** Evaluates to the texts of the content that a foreign element covers in the view. */
+const coveredTexts = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, dd, summary, pre, button)')]
   .filter((element) => {
     element.scrollIntoView({ block: 'start' });
     const [line] = element.getClientRects();
@@ -47,7 +47,7 @@ const covered = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, 
   })
   .map(({ textContent }) => textContent)`;
 
-/** The parts of the navigation with a scrollbar of their own, at a window of 1280 by 720. */
+/** Evaluates to the elements of the navigation that have their own scrollbar. */
 const scrollbars = `[...document.querySelectorAll('header, aside, nav, nav *')]
   .filter((element) => {
     const { overflowX, overflowY } = getComputedStyle(element);
@@ -59,13 +59,13 @@ const scrollbars = `[...document.querySelectorAll('header, aside, nav, nav *')]
   })
   .map(({ tagName }) => tagName)`;
 
-/** Texts that are smaller than 13 pixels. */
-const tiny = `[...document.querySelectorAll('body *')]
+/** Evaluates to the elements whose text is smaller than 13 pixels. */
+const tinyTexts = `[...document.querySelectorAll('body *')]
   .filter((element) => [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim()))
   .filter((element) => parseFloat(getComputedStyle(element).fontSize) < 13)
   .map(({ outerHTML }) => outerHTML)`;
 
-test('the reference shows each operation with its fields, its statuses and its samples, under nothing else', async () => {
+test('the reference shows each operation with its fields, statuses and samples', async () => {
   await withReader({}, async ({ page, open }) => {
     const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
     await open('/docs');
@@ -76,7 +76,7 @@ test('the reference shows each operation with its fields, its statuses and its s
       for (const part of [get.summary, path, ...Object.keys(get.responses).slice(1), ...samples])
         expect({ path, text }).toEqual({ path, text: expect.stringContaining(part) as unknown });
     }
-    expect(await page.evaluate(covered)).toEqual([]);
+    expect(await page.evaluate(coveredTexts)).toEqual([]);
     const tickets = page.locator('section', { has: page.locator('#listTickets') });
     expect(await tickets.getByText('data[].estimatedScore').isVisible()).toBe(true);
     for (const [label, line] of [
@@ -90,7 +90,7 @@ test('the reference shows each operation with its fields, its statuses and its s
   });
 });
 
-test('a button copies an example', async () => {
+test('the button of an example copies the example', async () => {
   await withReader({ permissions: ['clipboard-read', 'clipboard-write'] }, async ({ page, open }) => {
     await open('/docs/guides/paging');
     await page.getByRole('button', { name: 'Copy' }).first().click();
@@ -101,20 +101,23 @@ test('a button copies an example', async () => {
   });
 });
 
-test('every page fits on a laptop and on a phone, and its text is large enough to read', async () => {
+test('every page is readable on a laptop and on a phone', async () => {
   await withReader({}, async ({ page, open }) => {
     for (const path of pages) {
       await page.setViewportSize(laptop);
       await open(path);
-      const onLaptop = { scrollbars: await page.evaluate(scrollbars), tiny: await page.evaluate(tiny) };
-      expect({ path, ...onLaptop }).toEqual({ path, scrollbars: [], tiny: [] });
+      const onLaptop = {
+        scrollbars: await page.evaluate(scrollbars),
+        tinyTexts: await page.evaluate(tinyTexts),
+      };
+      expect({ path, ...onLaptop }).toEqual({ path, scrollbars: [], tinyTexts: [] });
       await page.setViewportSize(phone);
       expect({ path, overflow: await page.evaluate(overflow) }).toEqual({ path, overflow: 0 });
     }
   });
 });
 
-test('every page has a language, a title of its own and one heading', async () => {
+test('every page has a language, a unique title and one heading', async () => {
   await withReader({}, async ({ page, open }) => {
     const titles = new Set<string>();
     for (const path of pages) {
@@ -128,7 +131,7 @@ test('every page has a language, a title of its own and one heading', async () =
   });
 });
 
-test('every link works, and every page has a link to it', async () => {
+test('working links lead to every page', async () => {
   await withReader({}, async ({ page, open }) => {
     const links = new Set<string>();
     for (const path of pages) {
@@ -140,15 +143,15 @@ test('every link works, and every page has a link to it', async () => {
     }
     for (const link of links) {
       const [address = ''] = link.split('#');
-      const reply = await page.request.get(address);
-      expect({ link, status: reply.status() }).toEqual({ link, status: 200 });
+      const response = await page.request.get(address);
+      expect({ link, status: response.status() }).toEqual({ link, status: 200 });
     }
     const paths = [...links].map((link) => new URL(link).pathname);
     expect(pages.filter((path) => !paths.includes(path))).toEqual([]);
   });
 });
 
-test('the pages pass the accessibility rules of axe in both schemes; pictures of them are saved', async () => {
+test('the pages pass the accessibility rules of axe in both colour schemes', async () => {
   const paths = [
     '/docs',
     '/docs/guides/exports',
@@ -158,10 +161,10 @@ test('the pages pass the accessibility rules of axe in both schemes; pictures of
     '/docs#retrieveTicket',
   ];
   const named = Object.fromEntries(paths.map((path) => [path.slice(1).replace(/\W+/g, '-'), path]));
-  await picture(browser, url, named, { prefix: `${pictures}/` });
+  await takePicturesOf(browser, url, named, { prefix: `${picturesFolder}/` });
 });
 
-test('the keyboard reaches the content and the code', async () => {
+test('a reader reaches the content and the code with the keyboard', async () => {
   await withReader({}, async ({ page, open }) => {
     const focused = () => page.evaluate('document.activeElement.textContent.trim()');
     await open('/docs/guides/paging');

@@ -15,8 +15,8 @@ const api = useApi(
 );
 const folder = useFolder({ each: true });
 beforeAll(async () => {
-  const present = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
-  if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
+  const installed = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
+  if (!installed.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
   await dataAsOf(api.store.control, new Date('2026-02-01T00:00:00Z'));
 });
 beforeEach(() => writeFileSync(join(folder.path, '.curlrc'), 'insecure\n'));
@@ -32,7 +32,7 @@ const scripts = new Map(
 
 type Breakage = { without?: string; apiKey?: string; output?: string; url?: string };
 
-/** A folder of links to the tools that the scripts use, all but one. */
+/** Makes a folder of links to the tools that the scripts use, without one of the tools. */
 function toolFolder(without: string | undefined): string {
   const path = join(folder.path, `tools-without-${without ?? 'none'}`);
   if (existsSync(path)) return path;
@@ -42,8 +42,8 @@ function toolFolder(without: string | undefined): string {
   return path;
 }
 
-/** Runs a script with the variables that the guide asks its reader to set. */
-function follow(
+/** Runs a script of a guide with the variables that a reader sets. */
+function runScript(
   label: string,
   { without, apiKey = tokens.a, output = 'out', url = `https://127.0.0.1:${api.port}` }: Breakage = {},
 ) {
@@ -53,7 +53,7 @@ function follow(
 }
 
 const linesOf = (name: string) => readFileSync(join(folder.path, name), 'utf8').split('\n').filter(Boolean);
-const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
+const idsOf = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
 
 test('this file tests every script of the guides', () => {
   expect([...scripts.keys()]).toEqual([
@@ -66,40 +66,40 @@ test('this file tests every script of the guides', () => {
 });
 
 test('the script of the paging guide prints every ticket once', async () => {
-  expect(await follow('Reading a list')).toEqual({ ok: true, output: '' });
-  const found = ids(linesOf('out'));
-  expect({ found: found.length, different: new Set(found).size }).toEqual({ found: 250, different: 250 });
+  expect(await runScript('Reading a list')).toEqual({ ok: true, output: '' });
+  const ids = idsOf(linesOf('out'));
+  expect({ printed: ids.length, different: new Set(ids).size }).toEqual({ printed: 250, different: 250 });
 });
 
 test.each(['Reading a list', 'Exporting changes'])(
-  '%s: continues after each form of Retry-After that a server before the API may send',
+  'the script "%s" continues after each form of Retry-After that a server before the API may send',
   async (label) => {
     const proxy = await startRefusingProxy(`https://127.0.0.1:${api.port}`);
     try {
-      expect(await follow(label, { url: proxy.url })).toMatchObject({ ok: true });
+      expect(await runScript(label, { url: proxy.url })).toMatchObject({ ok: true });
     } finally {
       proxy.close();
     }
     expect(proxy.refusals()).toBe(refusalCount);
-    expect(new Set(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).size).toBe(250);
+    expect(new Set(idsOf(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).size).toBe(250);
   },
 );
 
-test('the script of the export guide writes everything first, and then only changes', async () => {
-  expect(await follow('Exporting changes')).toEqual({ ok: true, output: '' });
+test('a second run of the script of the export guide writes only changes', async () => {
+  expect(await runScript('Exporting changes')).toEqual({ ok: true, output: '' });
   const since = () => linesOf('since').join();
-  expect(new Set(ids(linesOf('changes.jsonl'))).size).toBe(250);
+  expect(new Set(idsOf(linesOf('changes.jsonl'))).size).toBe(250);
   expect(since()).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   const later = new Date(Date.parse(since()) + 60_000).toISOString();
   await put(api.store.database, 'ticket', [ticket({ id: 'ti_new', createdAt: later, updatedAt: later })]);
-  expect(await follow('Exporting changes')).toEqual({ ok: true, output: '' });
-  expect(ids(linesOf('changes.jsonl').slice(250))).toEqual(['ti_new']);
-  expect(await follow('The latest state of each ticket')).toEqual({ ok: true, output: '' });
+  expect(await runScript('Exporting changes')).toEqual({ ok: true, output: '' });
+  expect(idsOf(linesOf('changes.jsonl').slice(250))).toEqual(['ti_new']);
+  expect(await runScript('The latest state of each ticket')).toEqual({ ok: true, output: '' });
   expect(linesOf('out').length).toBe(251);
 });
 
 test.each(['Reading a list', 'Exporting changes'])(
-  '%s: a response that curl repeats leaves no trace',
+  'the script "%s" writes nothing of a response after which curl repeats the request',
   async (label) => {
     const page = { data: [{ id: 'ti_1' }], nextCursor: null };
     const bodies = [{ error: { code: 'too_many_requests' } }, page];
@@ -109,32 +109,29 @@ test.each(['Reading a list', 'Exporting changes'])(
       response.writeHead(body === page ? 200 : 429, headers).end(JSON.stringify(body));
     });
     const { port } = await listen(server, '127.0.0.1', 0);
-    expect(await follow(label, { url: `http://127.0.0.1:${port}` })).toMatchObject({ ok: true });
+    expect(await runScript(label, { url: `http://127.0.0.1:${port}` })).toMatchObject({ ok: true });
     server.close();
-    expect(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).toEqual(['ti_1']);
+    expect(idsOf(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).toEqual(['ti_1']);
   },
 );
 
-/** A name, the breakage, and the error of the API that each script must print; empty if the API sends no error. */
+/** A name, the breakage, and the error of the API that each script must print. Empty if the API sends no error. */
 const breakages: [string, Breakage, string][] = [
   ['jq is missing', { without: 'jq' }, ''],
   ['curl is missing', { without: 'curl' }, ''],
   ['the key is wrong', { apiKey: 'svc_live_unknown0000000' }, '"code": "invalid_api_key"'],
   ['the disk is full', { output: '/dev/full' }, ''],
 ];
-test.each(breakages)(
-  'each script fails if %s, and an export leaves `since` as it is',
-  async (_, breakage, error) => {
-    if (breakage.output) symlinkSync('/dev/full', join(folder.path, 'changes.jsonl'));
-    writeFileSync(join(folder.path, 'since'), '2026-01-01T00:00:00Z\n');
-    for (const label of ['Reading a list', 'Exporting changes']) {
-      const { ok, output } = await follow(label, breakage);
-      expect({ label, ok, output }).toEqual({
-        label,
-        ok: false,
-        output: expect.stringContaining(error) as unknown,
-      });
-    }
-    expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
-  },
-);
+test.each(breakages)('each script fails without a change of `since` if %s', async (_, breakage, error) => {
+  if (breakage.output) symlinkSync('/dev/full', join(folder.path, 'changes.jsonl'));
+  writeFileSync(join(folder.path, 'since'), '2026-01-01T00:00:00Z\n');
+  for (const label of ['Reading a list', 'Exporting changes']) {
+    const { ok, output } = await runScript(label, breakage);
+    expect({ label, ok, output }).toEqual({
+      label,
+      ok: false,
+      output: expect.stringContaining(error) as unknown,
+    });
+  }
+  expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
+});

@@ -12,9 +12,8 @@ import { tokens } from '../api/test-api.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
 import { refusalCount, type RefusingProxy, startRefusingProxy } from '../support/refusing-proxy.ts';
 
-/**
- * The code of the documentation in Python: the guide to dlt, and the samples of the reference. dlt brings `requests`.
- */
+// The tests run the Python of the documentation: the guide to dlt, and the samples of the reference. The samples use
+// `requests`, which dlt installs.
 const tickets = Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` }));
 const children = useApiProcesses({
   ticket: [...tickets, build.ticket({ id: ticketExample.id, updatedAt: '2026-03-01T00:00:00.000Z' })],
@@ -53,8 +52,8 @@ async function python(program: string, address = addressOf(api)): Promise<string
       API: address,
       API_KEY: tokens.a,
       REQUESTS_CA_BUNDLE: children.tls.API_TLS_CERT,
-      // Without it dlt keeps its state in the home folder, or for root in /var/dlt, and a later run continues from
-      // there.
+      // Otherwise dlt keeps its state in the home folder, or for root in /var/dlt, and a later run of the test would
+      // continue from that state.
       DLT_DATA_DIR: join(children.folder, 'dlt'),
       RUNTIME__DLTHUB_TELEMETRY: 'false',
     },
@@ -63,7 +62,7 @@ async function python(program: string, address = addressOf(api)): Promise<string
   return readFileSync(join(children.folder, 'out'), 'utf8');
 }
 
-test('each sample of the reference in Python runs, and prints the resource or each item of the list', async () => {
+test('each Python sample of the reference prints the resource or each item of the list', async () => {
   if (!environment) return;
   const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
   const samples = Object.values(paths).flatMap(({ get }) => {
@@ -79,8 +78,8 @@ test('each sample of the reference in Python runs, and prints the resource or ea
   }
 });
 
-/** Prints the rows and the different ids of each table, and two titles. */
-const state = `
+/** A program that prints the number of rows and of different ids in each table, and two titles. */
+const readTables = `
 import duckdb, json
 database = duckdb.connect("support.duckdb")
 rows = "SELECT count(*), count(DISTINCT id) FROM support_data."
@@ -88,20 +87,20 @@ tables = {name: database.execute(rows + name).fetchone() for name in ["tickets",
 title = "SELECT title FROM support_data.tickets WHERE id IN ('ti_7', 'ti_8') ORDER BY id"
 print(json.dumps({**tables, "titles": [row[0] for row in database.execute(title).fetchall()]}))`;
 
-test('the configuration for dlt loads every list into DuckDB, and from then on only changes', async () => {
+test('a second load by the configuration for dlt reads only changes', async () => {
   if (!environment) return;
   const guide = readFileSync('docs/guides/dlt.md', 'utf8');
   const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];
   const limits = { RATE_LIMIT_REQUESTS: '4' };
   const limited = await children.startServing({ ...children.tls, ...limits });
-  const loaded = async () => JSON.parse(await python(state)) as unknown;
+  const loadedTables = async () => JSON.parse(await python(readTables)) as unknown;
   proxy = await startRefusingProxy(addressOf(limited));
   await python(program, proxy.url);
   expect(proxy.refusals()).toBe(refusalCount);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);
-  const others = { channels: [1, 1], qas: [1, 1] };
+  const otherTables = { channels: [1, 1], qas: [1, 1] };
   const title = tickets[8]?.state.title;
-  expect(await loaded()).toEqual({ tickets: [251, 251], ...others, titles: [title, title] });
+  expect(await loadedTables()).toEqual({ tickets: [251, 251], ...otherTables, titles: [title, title] });
 
   const { database } = children.store;
   const stored = database.collection<{ _id: string }>('tickets');
@@ -112,5 +111,5 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));
   await build.store(database, 'ticket', changed);
   await python(program, proxy.url);
-  expect(await loaded()).toEqual({ tickets: [252, 252], ...others, titles: ['changed', title] });
+  expect(await loadedTables()).toEqual({ tickets: [252, 252], ...otherTables, titles: ['changed', title] });
 });

@@ -6,7 +6,7 @@ export type Visitor = {
   page: Page;
   /** Opens a path of the service, and waits until it is loaded. */
   open: (path: string) => Promise<void>;
-  /** Ends the visit. No request may have failed or gone to another host, and the page may have reported no error. */
+  /** Ends the visit. Expects that the page reported no error, and that no request failed or went to a foreign host. */
   leave: () => Promise<void>;
 };
 
@@ -17,12 +17,16 @@ export async function visit(
   options: BrowserContextOptions,
   work: (reader: Visitor) => Promise<void>,
 ): Promise<void> {
-  const reader = await visitor(browser, url, options);
+  const reader = await openVisitor(browser, url, options);
   await work(reader);
   await reader.leave();
 }
 
-async function visitor(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
+async function openVisitor(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visitor> {
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
     viewport: { width: 1280, height: 900 },
@@ -52,8 +56,8 @@ async function visitor(browser: Browser, url: string, options: BrowserContextOpt
     leave: async () => {
       await context.close();
       expect(faults).toEqual([]);
-      const isElsewhere = (address: string) => new URL(address).origin !== url && !/^data:/.test(address);
-      expect(requests.filter(isElsewhere)).toEqual([]);
+      const isForeign = (address: string) => new URL(address).origin !== url && !/^data:/.test(address);
+      expect(requests.filter(isForeign)).toEqual([]);
       expect(requests.length).toBeGreaterThan(0);
     },
   };
@@ -64,14 +68,14 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', (
 
 const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
 const violations = `axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
-/** How much wider than the screen the page is. */
+/** Evaluates to the number of pixels by which the page is wider than the screen. */
 export const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
 /**
- * Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe, to its width and to a
- * height.
+ * Takes a picture of each path in both colour schemes at two widths. Expects that each page passes the rules of axe,
+ * fits the width, and is not higher than `heightMax`.
  */
-export async function picture(
+export async function takePicturesOf(
   browser: Browser,
   url: string,
   paths: Record<string, string>,
@@ -83,22 +87,29 @@ export async function picture(
     heightMax = Infinity,
   }: { prefix: string; ready?: string; fullPage?: boolean; axeWidths?: number[]; heightMax?: number },
 ): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const)
+  for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1280, 390]) {
-      const reader = await visitor(browser, url, { colorScheme, viewport: { width, height: 900 } });
+      const reader = await openVisitor(browser, url, { colorScheme, viewport: { width, height: 900 } });
       const { page, open } = reader;
       for (const [name, path] of Object.entries(paths)) {
         await open(path);
         await page.locator(ready).waitFor({ state: 'attached' });
         await page.evaluate(axe);
-        const at = { name, colorScheme, width };
-        const found = axeWidths.includes(width) ? await page.evaluate(violations) : [];
-        expect({ ...at, found }).toEqual({ ...at, found: [] });
-        expect({ ...at, overflow: await page.evaluate(overflow) }).toEqual({ ...at, overflow: 0 });
-        const height = Number(await page.evaluate('document.body.scrollHeight'));
-        expect({ ...at, isTooHigh: height > heightMax }).toEqual({ ...at, isTooHigh: false });
+        const pageVariant = { name, colorScheme, width };
+        const faults = {
+          violations: axeWidths.includes(width) ? await page.evaluate(violations) : [],
+          overflow: await page.evaluate(overflow),
+          isTooHigh: Number(await page.evaluate('document.body.scrollHeight')) > heightMax,
+        };
+        expect({ ...pageVariant, ...faults }).toEqual({
+          ...pageVariant,
+          violations: [],
+          overflow: 0,
+          isTooHigh: false,
+        });
         await page.screenshot({ path: `${prefix}${name}-${width}-${colorScheme}.png`, fullPage });
       }
       await reader.leave();
     }
+  }
 }

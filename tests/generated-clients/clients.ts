@@ -8,7 +8,7 @@ import { installPythonPackages, type PythonPackages } from '../support/python-pa
 const generatorVersion = '7.26.0';
 const pythonGeneratorVersion = '0.29.1';
 
-/** The packages of the generators and of the Python clients. One of the packages contains OpenAPI Generator's jar. */
+/** Installs the packages of the generators and of the Python clients. One package contains OpenAPI Generator's jar. */
 export const installGenerators = (report: (line: string) => void): Promise<PythonPackages> =>
   installPythonPackages(report, `client-generators-${generatorVersion}-${pythonGeneratorVersion}`, [
     `openapi-generator-cli==${generatorVersion}`,
@@ -44,7 +44,7 @@ export async function generatePythonClient({ folder: packages, env }: PythonPack
   });
 }
 
-/** A client in a folder, with the address and the key that its program takes. */
+/** A generated client in a folder, and the variables of the program that uses it. */
 type Client = { folder: string; packages: PythonPackages; env: { BASE_URL: string; API_KEY: string } };
 
 const source = (name: string) => join(__dirname, name);
@@ -58,7 +58,7 @@ const runPython =
   };
 
 type GeneratedClient = {
-  /** The tools and files of the machine that it needs. */
+  /** The tools and files of the machine that the client needs. */
   tools: string[];
   /** Compiles the client with the program that uses it, runs it, and returns its output. */
   run: (client: Client) => Promise<string>;
@@ -108,8 +108,13 @@ export const clients: Record<string, GeneratedClient> = {
       for (const types of ['@types/node', 'undici-types'])
         symlinkSync(resolve('node_modules', types), join(folder, 'node_modules', types));
       const compilerOptions = {
-        ...{ strict: true, target: 'es2022', lib: ['es2022', 'dom'], types: ['node'] },
-        ...{ module: 'commonjs', moduleResolution: 'bundler', outDir: 'compiled' },
+        strict: true,
+        target: 'es2022',
+        lib: ['es2022', 'dom'],
+        types: ['node'],
+        module: 'commonjs',
+        moduleResolution: 'bundler',
+        outDir: 'compiled',
       };
       const project = { compilerOptions, files: ['program.ts', 'index.ts'] };
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project));
@@ -119,7 +124,10 @@ export const clients: Record<string, GeneratedClient> = {
   },
 };
 
-/** Uses the client that OpenAPI Generator makes for TypeScript. As a file it would be a program of this project. */
+/**
+ * A program that uses the client of OpenAPI Generator for TypeScript. It is a text because the compiler would check a
+ * file as a part of this project, without the generated client.
+ */
 const typescript = `
 import { ChannelsApi, Configuration, ResponseError, TicketsApi } from './index';
 

@@ -10,23 +10,26 @@ type Node = { [name: string]: unknown };
 const folder = useFolder();
 const document: unknown = JSON.parse(readFileSync('openapi.json', 'utf8'));
 
-/** Each pattern of the document with its examples, and with texts that it refuses. */
+/** Yields each pattern of the document with its examples, and with texts that the pattern must refuse. */
 function* pairsOf(value: unknown, examplesAbove: unknown[] = []): Generator<[pattern: string, text: string]> {
   if (typeof value !== 'object' || value === null) return;
   const { pattern, example, examples } = value as Node;
-  const own = [example, ...(Array.isArray(examples) ? (examples as unknown[]) : [])].filter(
-    (one) => one !== undefined,
-  );
-  if (typeof pattern === 'string')
-    for (const text of ['', '\n', 'x', ...own, ...examplesAbove]) yield [pattern, String(text)];
-  for (const [name, child] of Object.entries(value)) yield* pairsOf(child, name === 'schema' ? own : []);
+  const listed = Array.isArray(examples) ? (examples as unknown[]) : [];
+  const ownExamples = [example, ...listed].filter((text) => text !== undefined);
+  if (typeof pattern === 'string') {
+    for (const text of ['', '\n', 'x', ...ownExamples, ...examplesAbove]) yield [pattern, String(text)];
+  }
+  // The examples of a parameter are beside its schema, which contains the pattern.
+  for (const [name, child] of Object.entries(value))
+    yield* pairsOf(child, name === 'schema' ? ownExamples : []);
 }
 
 const pairs = [...pairsOf(document)];
 const expected = pairs.map(([pattern, text]) => new RegExp(pattern, 'u').test(text));
 
-test('the examples match the patterns of the document, and other texts do not', () => {
+test('the patterns of the document accept only the examples', () => {
   expect(expected.filter(Boolean).length).toBeGreaterThan(10);
+  // The texts that a pattern must refuse have one character at most.
   const wrong = pairs.filter(([, text], index) => expected[index] !== text.length > 1);
   expect(wrong).toEqual([]);
 });
@@ -34,7 +37,7 @@ test('the examples match the patterns of the document, and other texts do not', 
 for (const { name, tool } of dialectNames)
   testUnless(
     isMissing(tool) ? `this machine lacks ${tool}` : null,
-    `${name} reads each pattern alike`,
+    `${name} matches the same texts with each pattern as JavaScript`,
     async () => {
       expect(await matchesIn(name, folder.path, pairs)).toEqual(expected);
     },
@@ -44,7 +47,7 @@ const spectral = '@stoplight/spectral-cli@6.16.3';
 
 test("Spectral's rules for OpenAPI find nothing", async () => {
   const installed = await installOnce(join(cacheDir(), 'spectral-6.16.3'), async (partial) => {
-    // Its packages have scripts that report the installation.
+    // Without this option, scripts of the packages would report the installation to their authors.
     await mustRun('npm', [
       'install',
       '--prefix',

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 
-/** A program that takes pairs of a pattern and a text, and prints `1` or `0` for each: whether the text matches. */
+/** A program that takes pairs of a pattern and a text. It prints `1` for each pair that matches, and `0` otherwise. */
 type Dialect = { tool: string; file: string; source: string; command: (file: string) => string[] };
 
 const dialects: Record<string, Dialect> = {
@@ -55,13 +55,13 @@ foreach (array_chunk(array_slice($argv, 1), 2) as [$pattern, $text]) echo preg_m
   },
 };
 
-/** The dialects of regular expressions, each with the tool that this machine needs for it. */
+/** The dialects of regular expressions, each with the tool that a test of the dialect needs. */
 export const dialectNames = Object.entries(dialects).map(([name, { tool }]) => ({ name, tool }));
 
 export const isMissing = (tool: string): boolean =>
   spawnSync('sh', ['-c', 'command -v "$0" || test -e "$0"', tool]).status !== 0;
 
-/** Which of the texts match, in one dialect. */
+/** Returns for each pair whether the text matches the pattern in a dialect. */
 export async function matchesIn(name: string, folder: string, pairs: [string, string][]): Promise<boolean[]> {
   const dialect = dialects[name];
   if (!dialect) throw new Error(`no dialect ${name}`);

@@ -11,21 +11,23 @@ import { ask } from '../api/requests.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 
-/** Enough items of each resource for lists of several pages, including the items that the examples name. */
-const several = Array.from({ length: 30 }, (_, index) => index);
+/** The numbers of the items of each resource. A list of 30 items has itemNumbers pages. */
+const itemNumbers = Array.from({ length: 30 }, (_, index) => index);
 const conversationId = conversationExample.id;
 const children = useApiProcesses({
   ticket: [
     build.ticket({ id: ticketExample.id }),
-    ...several.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
+    ...itemNumbers.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
   ],
   conversation: [build.conversation({ id: conversationId })],
-  message: several.map((index) => build.message({ id: `msg_${index}`, conversationId })),
+  message: itemNumbers.map((index) => build.message({ id: `msg_${index}`, conversationId })),
   channel: [
     build.channel({ id: channelExample.id, type: 'email' }),
-    ...several.map((index) => build.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' })),
+    ...itemNumbers.map((index) =>
+      build.channel({ id: `chan_${index}`, type: index % 2 ? 'chatbot' : 'form' }),
+    ),
   ],
-  qa: several.map((index) => build.qa({ id: `qa_${index}` })),
+  qa: itemNumbers.map((index) => build.qa({ id: `qa_${index}` })),
 });
 let api: ApiProcess;
 let schemathesis: PythonPackages;
@@ -37,8 +39,8 @@ beforeAll(async () => {
   api = await children.start({ ...children.tls, RATE_LIMIT_REQUESTS: '1000000' });
 });
 
-test('every request generated from the OpenAPI document gets a response that the document allows', async () => {
-  // Schemathesis would skip the endpoint that serves the document if it read the document from there.
+test('the API answers every request generated from the OpenAPI document as the document allows', async () => {
+  // Schemathesis skips the endpoint from which it reads the document, so it reads a file.
   const served = await ask(api, '/openapi.json');
   const document = join(children.folder, 'openapi.json');
   writeFileSync(document, served.text);
@@ -66,7 +68,7 @@ test('every request generated from the OpenAPI document gets a response that the
   );
   if (!ok) throw new Error(output);
   const { paths } = JSON.parse(served.text) as OpenApiDocument;
-  const size = Object.keys(paths).length;
-  expect(output).toContain(`Selected: ${size}/${size}`);
-  expect(output).toContain(`Tested: ${size}`);
+  const operations = Object.keys(paths).length;
+  expect(output).toContain(`Selected: ${operations}/${operations}`);
+  expect(output).toContain(`Tested: ${operations}`);
 });

@@ -11,10 +11,10 @@ const missing =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 ? null : 'no Docker engine answers';
 const report = (line: string) => process.stdout.write(`${line}\n`);
 
-describeUnless(missing, 'the servers in Docker', () => {
+describeUnless(missing, 'the development servers in Docker', () => {
   const folder = useFolder();
 
-  test('serve until they are stopped', async () => {
+  test('serve until the stack stops', async () => {
     await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
     // This variable would choose a store of the native servers.
     delete process.env.DEV_STORE;
@@ -24,13 +24,13 @@ describeUnless(missing, 'the servers in Docker', () => {
       expect(how).toEqual({ kafka: 'docker', store: 'docker' });
       const admin = new Kafka({ brokers: [kafkaBrokers], logLevel: logLevel.NOTHING }).admin();
       await admin.connect();
-      await admin.createTopics({ topics: [{ topic: 'one' }], waitForLeaders: true });
-      expect(await admin.listTopics()).toContain('one');
+      await admin.createTopics({ topics: [{ topic: 'created' }], waitForLeaders: true });
+      expect(await admin.listTopics()).toContain('created');
       await admin.disconnect();
       await using mongo = new MongoClient(mongodbUrl);
-      const collection = mongo.db('test').collection('one');
-      await collection.insertOne({ name: 'one' });
-      expect(await collection.findOne({ name: 'one' })).toMatchObject({ name: 'one' });
+      const collection = mongo.db('test').collection('documents');
+      await collection.insertOne({ name: 'inserted' });
+      expect(await collection.findOne({ name: 'inserted' })).toMatchObject({ name: 'inserted' });
     } finally {
       await stack.stop();
     }

@@ -9,14 +9,15 @@ import { reportStep } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /**
- * Pulls missing images, and builds the images that no registry offers, under the names that docker-compose.yml uses:
- * `node tests/stand-in-images/main.ts`, on a machine with a container engine; to build, as root on Debian. Kafka's
- * image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the
- * development servers would use, with an entry point that treats the published one's arguments and variables.
+ * `node tests/stand-in-images/main.ts` pulls missing images, and builds the images that no registry offers, under the
+ * names in docker-compose.yml. It needs a container engine, and to build also root on Debian.
+ *
+ * Kafka's image has the broker and the entry point class of the published image. MongoDB's image has the `mongod` of
+ * the development servers, with an entry point that accepts the arguments and variables of the published image.
  */
 const report = (line: string) => process.stderr.write(`${line}\n`);
-const here = join('tests', 'stand-in-images');
-const trustedCertificates = '/etc/ssl/certs/ca-certificates.crt';
+const dockerfilesFolder = join('tests', 'stand-in-images');
+const certificateAuthorities = '/etc/ssl/certs/ca-certificates.crt';
 
 const present = async (image: string) => (await run('docker', ['image', 'inspect', image])).ok;
 
@@ -25,19 +26,19 @@ const importRoot = (root: string, image: string) =>
   mustRun('bash', ['-o', 'pipefail', '-c', importScript, root, image]);
 const importScript = `tar --exclude='./dev/*' -C "$0" -c . | docker import - "$1"`;
 
-/** Builds a Dockerfile of this folder, with the files and folders that it copies in its context. */
+/** Builds a Dockerfile of this folder. `files` are the files and folders that the Dockerfile copies, by name. */
 async function build(folder: string, image: string, files: Record<string, string>): Promise<void> {
   const context = join(cacheDir(), `stand-in-context-${folder}`);
   await rm(context, { recursive: true, force: true });
   await mkdir(context, { recursive: true });
   for (const [name, from] of Object.entries(files)) await mustRun('cp', ['-a', from, join(context, name)]);
-  await cp(join(here, folder), context, { recursive: true });
+  await cp(join(dockerfilesFolder, folder), context, { recursive: true });
   await mustRun('docker', ['build', '--tag', image, context], { env: { DOCKER_BUILDKIT: '0' } });
   await rm(context, { recursive: true });
 }
 
-/** Builds a base image: a root file system of Debian sid with `packages`. */
-async function base(name: string, packages: string[]): Promise<void> {
+/** Builds a base image from a root file system of Debian sid with `packages`. */
+async function buildBase(name: string, packages: string[]): Promise<void> {
   const image = `stand-in-${name}`;
   if (await present(image)) return;
   const root = await installOnce(join(cacheDir(), `stand-in-${name}-1`), (dir) =>
@@ -47,7 +48,7 @@ async function base(name: string, packages: string[]): Promise<void> {
 }
 
 const kafka = async () => {
-  await base('java', ['openjdk-21-jre-headless']);
+  await buildBase('java', ['openjdk-21-jre-headless']);
   await build('kafka', images.kafka, { libs: join(await installKafka(report), 'libs') });
 };
 
@@ -57,7 +58,7 @@ const mongo = async () => {
   const found = await findMongod(report);
   if ('missing' in found)
     throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.missing}`);
-  await base('node', nodePackages);
+  await buildBase('node', nodePackages);
   const mongosh = await installOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
     const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];
     await mustRun('npm', ['install', ...options, `mongosh@${mongoshVersion}`]);
@@ -72,17 +73,17 @@ const mongo = async () => {
 const nodePackages = ['ca-certificates', 'libstdc++6'];
 
 const node = async () => {
-  await base('node', nodePackages);
+  await buildBase('node', nodePackages);
   await build('node', images.node, {
     node: join('node_modules', 'node', 'bin'),
     npm: await npmFolder(),
-    'ca-certificates.crt': trustedCertificates,
+    'ca-certificates.crt': certificateAuthorities,
   });
 };
 
-/** Both names lead to one image: docker-compose.yml names the programs. */
+/** Gives one image both names, because docker-compose.yml names the program of each container. */
 const network = async () => {
-  await base('network', ['haproxy', 'wget', 'valkey-server', 'valkey-tools']);
+  await buildBase('network', ['haproxy', 'wget', 'valkey-server', 'valkey-tools']);
   for (const image of [images.valkey, images.proxy])
     await mustRun('docker', ['tag', 'stand-in-network', image]);
 };
