@@ -14,7 +14,7 @@ const render = async (values: Values) => parseManifests(await chart.template(val
 const pods = (manifests: Manifest[]) => manifests.flatMap((manifest) => podOf(manifest) ?? []);
 
 describe.each(deployments)('with %s', (_, values) => {
-  test('Helm finds nothing to warn of, and Kubernetes knows every field', async () => {
+  test('the chart passes the linter of Helm and the schemas of Kubernetes', async () => {
     expect(await chart.lint(values)).toMatchObject({ ok: true });
     const { ok, output } = await chart.conform(await chart.template(values));
     expect({ ok, output }).toEqual({
@@ -23,10 +23,10 @@ describe.each(deployments)('with %s', (_, values) => {
     });
   });
 
-  test('every container runs as a user without rights, on a root file system that it cannot write', async () => {
-    const all = pods(await render(values));
-    expect(all.length).toBeGreaterThan(2);
-    for (const { spec } of all) {
+  test('every container runs without privileges on a read-only root file system', async () => {
+    const allPods = pods(await render(values));
+    expect(allPods.length).toBeGreaterThan(2);
+    for (const { spec } of allPods) {
       expect(spec).toMatchObject({
         automountServiceAccountToken: false,
         securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
@@ -43,34 +43,36 @@ describe.each(deployments)('with %s', (_, values) => {
     }
   });
 
-  test('every container of the chart shows in its state why it has ended', async () => {
-    // The containers after the first are the operator's own.
+  test('every container of the chart shows the cause of its end in its state', async () => {
+    // The first container of a pod is that of the chart. An operator may add the others.
     const policies = pods(await render(values)).map(
       ({ spec }) => spec.containers[0]?.terminationMessagePolicy,
     );
     expect(new Set(policies)).toEqual(new Set(['FallbackToLogsOnError']));
   });
 
-  test('every variable is a setting, and each service gets its own secrets, from Secrets alone', async () => {
+  test('every variable is a setting, and only Secrets contain secrets', async () => {
     const manifests = await render(values);
-    const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap((each) =>
-      variableNames(each),
+    const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap(
+      (settingsOfService) => variableNames(settingsOfService),
     );
-    const others = ['NODE_EXTRA_CA_CERTS', 'TZ'];
+    const systemVariables = ['NODE_EXTRA_CA_CERTS', 'TZ'];
     const secrets = manifests.filter(({ kind }) => kind === 'Secret');
     const data = secrets.flatMap((manifest) => Object.keys(manifest.data ?? {}));
     const variables = pods(manifests).flatMap(({ spec }) =>
       spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
     );
-    expect([...data, ...variables].filter((name) => ![...settings, ...others].includes(name))).toEqual([]);
-    const notSecret = manifests.filter(({ kind }) => kind !== 'Secret');
-    expect(JSON.stringify(notSecret)).not.toContain(password);
+    expect(
+      [...data, ...variables].filter((name) => ![...settings, ...systemVariables].includes(name)),
+    ).toEqual([]);
+    const otherManifests = manifests.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(otherManifests)).not.toContain(password);
     const api = named(manifests, 'Deployment', 'support-api');
     expect(JSON.stringify(api)).not.toMatch(/support-projector|support-cli/);
   });
 });
 
-test('the generations have their own Deployment, release and consumer group', async () => {
+test('each generation has its own Deployment, release and consumer group', async () => {
   const manifests = await render(twoGenerations);
   const [old, next] = [1, 2].map((number) => named(manifests, 'Deployment', `support-projector-g${number}`));
   const generations = [old, next].map((deployment) => {
@@ -108,12 +110,13 @@ test.each([
     const deployment = named(manifests, 'Deployment', name);
     return deployment && podOf(deployment)?.spec.terminationGracePeriodSeconds;
   };
-  // The sums of the deadlines of their closers.
+  // A service closes its parts one after another. These are the sums of their deadlines.
   expect(grace('support-api')).toBeGreaterThanOrEqual(delaySeconds + 27);
   expect(grace('support-projector-g1')).toBeGreaterThan(30);
 });
 
-test('a replica leaves its Service within the delay: one failed check, two seconds apart', async () => {
+test('a replica leaves its Service within the delay of the stop', async () => {
+  // One failed check suffices, and the checks are two seconds apart.
   const api = named(await render(required), 'Deployment', 'support-api');
   expect(api && podOf(api)?.spec.containers[0]?.readinessProbe).toEqual({
     httpGet: { path: '/readyz', port: 'admin' },
@@ -123,12 +126,12 @@ test('a replica leaves its Service within the delay: one failed check, two secon
   });
 });
 
-test.each(['projector', 'api'])('the metrics of the %s are read while it is not ready, too', async (name) => {
+test.each(['projector', 'api'])('Prometheus reads the metrics of a %s that is not ready', async (name) => {
   const admin = named(await render(required), 'Service', `support-${name}-admin`);
   expect(admin?.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
 });
 
-test('no peer may reach the admin port if none is named', async () => {
+test('no peer may reach the admin port if the values name no peer', async () => {
   const policies = (await render({ ...required, networkPolicy: { metrics: [] } })).filter(
     ({ kind }) => kind === 'NetworkPolicy',
   );
@@ -136,7 +139,7 @@ test('no peer may reach the admin port if none is named', async () => {
   expect(JSON.stringify(policies)).not.toContain('admin');
 });
 
-test('every pod may reach MongoDB and the collector, and only the stores that it uses', async () => {
+test('every pod may reach only the collector and the servers that it uses', async () => {
   const policies = (await render(required)).filter(({ kind }) => kind === 'NetworkPolicy');
   const ports = policies.map(({ metadata, spec }) => {
     const [, { ports: stores }] = spec?.egress as [unknown, { ports: { port: number }[] }];
@@ -149,7 +152,7 @@ test('every pod may reach MongoDB and the collector, and only the stores that it
   });
 });
 
-test('an empty list of ports opens none: without a rule a pod may connect nowhere', async () => {
+test('a pod may not connect to a server whose list of ports is empty', async () => {
   const egress = async (networkPolicy: Values) =>
     (await render({ ...required, networkPolicy }))
       .filter(({ kind }) => kind === 'NetworkPolicy')
@@ -162,17 +165,19 @@ test('an empty list of ports opens none: without a rule a pod may connect nowher
   expect(await egress({ ports: { ...none, collector: [] } })).toEqual([nowhere, nowhere, nowhere]);
 });
 
-test('a changed setting or secret restarts the pods that read it, and no others', async () => {
+test('a changed setting or secret restarts only the pods that read it', async () => {
   const templates = async (values: Values) =>
     Object.fromEntries(
       (await render(values))
         .filter(({ kind }) => kind === 'Deployment')
         .map((manifest) => [manifest.metadata.name, JSON.stringify(podOf(manifest))]),
     );
-  const before = await templates(required);
+  const requiredTemplates = await templates(required);
   const changed = async (values: Values) => {
-    const after = await templates({ ...required, ...values });
-    return Object.keys(before).filter((name) => after[name] !== before[name]);
+    const changedTemplates = await templates({ ...required, ...values });
+    return Object.keys(requiredTemplates).filter(
+      (name) => changedTemplates[name] !== requiredTemplates[name],
+    );
   };
   const { api, projector, settings } = required;
   expect(await changed({})).toEqual([]);
@@ -188,7 +193,8 @@ test('a changed setting or secret restarts the pods that read it, and no others'
   expect(await changed({ projector: { ...projector, secrets } })).toEqual(['support-projector-g1']);
 });
 
-test('a pod has its settings in its template, so that a replacement of an old pod has the old ones', async () => {
+test('the template of a pod contains all settings', async () => {
+  // The replacement of an old pod therefore has the old settings.
   const manifests = await render({
     ...required,
     settings: { ...required.settings, LOG_LEVEL: 'warn', TOPIC_PREFIX: 'a$(HOME)$$.' },
@@ -205,17 +211,18 @@ test('a pod has its settings in its template, so that a replacement of an old po
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('the chart writes a whole Secret, so that a removed key goes, and its text is exact', async () => {
+test('a Secret contains its exact texts as data', async () => {
+  // Kubernetes would keep a key that was removed from stringData.
   const secret = named(await render(required), 'Secret', 'support-projector');
   expect(secret).not.toHaveProperty('stringData');
   const { MONGODB_URL = '' } = secret?.data ?? {};
   expect(Buffer.from(MONGODB_URL, 'base64').toString()).toBe(required.projector.secrets.MONGODB_URL);
 });
 
-test('every container has the further files and variables, and a pod its own affinity', async () => {
-  const all = pods(await render(everything));
-  expect(all.length).toBeGreaterThan(4);
-  for (const { metadata, spec } of all) {
+test('every container has the additional files and variables of the values', async () => {
+  const allPods = pods(await render(everything));
+  expect(allPods.length).toBeGreaterThan(4);
+  for (const { metadata, spec } of allPods) {
     expect(metadata.annotations).toMatchObject({ 'sidecar.istio.io/inject': 'false' });
     const isApi = metadata.labels['app.kubernetes.io/component'] === 'api';
     expect(spec.affinity).toEqual(isApi ? { podAntiAffinity: {} } : { nodeAffinity: {} });
@@ -235,7 +242,7 @@ test('every container has the further files and variables, and a pod its own aff
   }
 });
 
-test('the CLI prints the commands of the chart, links lead to the Ingress, and large numbers stay whole', async () => {
+test('the services get the variables that follow from the values', async () => {
   const manifests = await render(everything);
   expect(variablesOf(named(manifests, 'Deployment', 'support-cli'))).toMatchObject({
     DEPLOYMENT: 'helm',

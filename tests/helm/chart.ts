@@ -52,7 +52,7 @@ export type Manifest = {
 
 export const report = (line: string) => process.stdout.write(`${line}\n`);
 
-/** The chart in infra/helm for the tests of a file. Its functions exist once a test runs, with the tools installed. */
+/** Opens the chart in infra/helm for the tests of a file. Installs the tools first, so only a test may use it. */
 export const useChart = () => useOpened(openChart);
 
 async function openChart() {
@@ -95,7 +95,7 @@ export const podOf = (manifest: Manifest | undefined): PodTemplate | undefined =
   return spec?.jobTemplate?.spec.template ?? spec?.template;
 };
 
-/** The settings and other variables of a pod's container. */
+/** The settings and other variables of a pod's first container. */
 export const variablesOf = (manifest: Manifest | undefined): Record<string, string> =>
   Object.fromEntries(
     (podOf(manifest)?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),

@@ -13,15 +13,16 @@ describeCluster('objects on a real API server', (cluster) => {
   const podsOf = (namespace: string, component: string) =>
     cluster.get<Pods>('pods', '--namespace', namespace, '-l', `app.kubernetes.io/component=${component}`);
 
-  const documentedValues: [string, Values] = [
+  const documented: [string, Values] = [
     'the documented values',
     parse(/```yaml\n(image:[^]*?)```/.exec(readFileSync('docs/kubernetes.md', 'utf8'))?.[1] ?? '') as Values,
   ];
 
-  test.each([documentedValues, ...deployments])(
-    'it accepts %s strictly, without a warning and without a deprecated API',
+  test.each([documented, ...deployments])(
+    'the API server accepts %s without a warning or a deprecated API',
     async (name, values) => {
-      const namespace = `dry-${[documentedValues, ...deployments].findIndex(([one]) => one === name)}`;
+      const index = [documented, ...deployments].findIndex(([deployment]) => deployment === name);
+      const namespace = `dry-${index}`;
       await cluster.createNamespace(namespace);
       await cluster.kubectl('create', 'serviceaccount', 'support', '--namespace', namespace);
       const manifests = await chart.template(values, { namespace });
@@ -30,7 +31,7 @@ describeCluster('objects on a real API server', (cluster) => {
       const output = await cluster.kubectl('apply', ...options, '--namespace', namespace, '-f', file);
       expect(output).not.toMatch(/warning/i);
       const metrics = await cluster.kubectl('get', '--raw', '/metrics');
-      // The API server and its controllers use further groups themselves, some of them deprecated.
+      // The API server and its controllers use additional groups, and some of these are deprecated.
       const groups = new Set([...manifests.matchAll(/^apiVersion: (\S+)\//gm)].map(([, group]) => group));
       const deprecated = [
         ...metrics.matchAll(/^apiserver_requested_deprecated_apis\{group="([^"]+)".*\} 1$/gm),
@@ -39,28 +40,26 @@ describeCluster('objects on a real API server', (cluster) => {
     },
   );
 
-  test('a wrong setting breaks the new pods alone: a replacement of an old one has the old settings', async () => {
+  test('the replacement of an old pod has the old settings during the rollout of a wrong setting', async () => {
     const namespace = 'wrong-setting';
     const { install, upgrade } = cluster.helmIn(namespace, 3);
     await cluster.createNamespace(namespace);
     await install(required);
     await eventually(async () => (await podsOf(namespace, 'api')).items.length === 2);
-    const old = new Set((await podsOf(namespace, 'api')).items.map(({ metadata }) => metadata.name));
+    const oldNames = new Set((await podsOf(namespace, 'api')).items.map(({ metadata }) => metadata.name));
     cluster.kubelet.readies = false;
     try {
       await upgrade({ ...required, settings: { ...required.settings, LOG_LEVEL: 'wrong' } });
-      const [first = ''] = old;
-      await cluster.kubectl('delete', 'pod', first, '--namespace', namespace);
+      const [oldPod = ''] = oldNames;
+      await cluster.kubectl('delete', 'pod', oldPod, '--namespace', namespace);
       const isWrong = ({ spec }: Pods['items'][number]) =>
         spec.containers[0]?.env?.some(({ value }) => value === 'wrong');
       await eventually(async () => {
         const { items } = await podsOf(namespace, 'api');
-        const replacements = items.filter(({ metadata }) => !old.has(metadata.name));
-        const wrong = replacements.filter(isWrong).length;
-        // One pod is the rollout's surge, the other replaces the deleted one.
-        return (
-          (wrong === 1 && replacements.length === 2) || replacements.map(({ metadata }) => metadata.name)
-        );
+        const newPods = items.filter(({ metadata }) => !oldNames.has(metadata.name));
+        const wrongCount = newPods.filter(isWrong).length;
+        // One new pod is the rollout's surge, and the other replaces the deleted pod.
+        return (wrongCount === 1 && newPods.length === 2) || newPods.map(({ metadata }) => metadata.name);
       });
     } finally {
       cluster.kubelet.readies = true;
@@ -75,7 +74,7 @@ describeCluster('objects on a real API server', (cluster) => {
       await cluster.helmIn(namespace, 3).install(required);
       await eventually(async () => (await podsOf(namespace, 'api')).items.length === 2);
       const { items } = await podsOf(namespace, 'api');
-      // The budget is known once the controller has counted the pods.
+      // The API server refuses evictions until the controller has counted the pods of the budget.
       await eventually(
         async () =>
           (await cluster.kubectl(

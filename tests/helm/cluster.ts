@@ -18,7 +18,7 @@ export type HelmVersion = 3 | 4;
 /** The last released chart, as `helm package` made it. */
 const released = 'tests/helm/released/support-read-models-1.0.0.tgz';
 
-/** A `describe` with its own API server. It is skipped if the programs of Kubernetes are missing. */
+/** A `describe` with its own API server. Jest skips it on a machine without the programs of Kubernetes. */
 export function describeCluster(name: string, body: (cluster: Cluster) => void): void {
   const kubernetes = findKubernetes();
   const missing = 'missing' in kubernetes ? kubernetes.missing : null;
@@ -29,8 +29,8 @@ export function describeCluster(name: string, body: (cluster: Cluster) => void):
 type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /**
- * Compares two folders of objects for `kubectl diff`, without the fields that controllers write at any time: kubectl
- * first reads the object and then makes its dry run, and a status that changes in between must not count.
+ * Compares two folders of objects for `kubectl diff`, without the fields that controllers may write at any time.
+ * kubectl reads an object before its dry run, and a status that changes in between is no difference of the chart.
  */
 const diffOfManifests = `#!/bin/sh
 set -eu
@@ -39,7 +39,7 @@ find "$1" "$2" -type f -exec \\
 exec diff -u -N "$1" "$2"
 `;
 
-/** The fields of a pod that the kubelet of these tests reads. */
+/** A pod as far as the kubelet of these tests reads it. */
 type Pod = {
   metadata: { name: string; namespace: string; deletionTimestamp?: string };
   spec: { restartPolicy: string; nodeName?: string };
@@ -47,8 +47,7 @@ type Pod = {
 };
 
 /**
- * Starts an API server with the definitions of the custom resources, and installs Helm 3 and 4. `programs` is the
- * folder of the programs of Kubernetes.
+ * An API server with the definitions of the custom resources, and Helm 3 and 4. `programs` is the folder of Kubernetes.
  */
 async function openCluster(programs: string) {
   const { path: folder, remove } = await temporaryFolder('support-cluster-');
@@ -66,21 +65,21 @@ async function openCluster(programs: string) {
     KUBECTL_EXTERNAL_DIFF: file('diff.sh', diffOfManifests),
   };
   const options = { env, maxBuffer: 100_000_000 };
-  const outputOf = ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr;
+  const joinOutput = ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr;
 
-  const kubectl = async (...args: string[]) => outputOf(await execute(plane.kubectl, args, options));
+  const kubectl = async (...args: string[]) => joinOutput(await execute(plane.kubectl, args, options));
   const get = async <T>(...args: string[]) => JSON.parse(await kubectl('get', ...args, '-o', 'json')) as T;
   const helm = async (version: HelmVersion, ...args: string[]) =>
-    outputOf(await execute(helms[version], args, options));
+    joinOutput(await execute(helms[version], args, options));
   await kubectl('apply', '--server-side', '-f', definitions);
   const packaged = await helm(3, 'package', 'infra/helm', '--destination', folder);
   const chart = /saved it to: (.+)/.exec(packaged)?.[1] ?? '';
-  const applied = (objects: object) =>
+  const applyObjects = (objects: object) =>
     kubectl('apply', '--server-side', '--filename', file('objects.json', JSON.stringify(objects)));
-  /** Makes nodes with these labels. A node that exists gets them, and loses its other labels. */
+  /** Creates nodes with these labels. Replaces the labels of a node that exists. */
   const createNodes = async (nodes: Record<string, Record<string, string>>) => {
     for (const [name, labels] of Object.entries(nodes)) {
-      await applied(nodeOf(name, labels));
+      await applyObjects(nodeOf(name, labels));
       await kubectl(
         'patch',
         'node',
@@ -89,8 +88,7 @@ async function openCluster(programs: string) {
         '--patch',
         JSON.stringify({ status: readyNode }),
       );
-      // The API server marks a new node as not ready, until a controller, which does not run here, hears from the
-      // node's kubelet.
+      // The API server marks a new node as not ready. A controller, which does not run here, would remove the mark.
       await kubectl('patch', 'node', name, '--patch', JSON.stringify({ spec: { taints: [] } }));
     }
   };
@@ -133,7 +131,7 @@ async function openCluster(programs: string) {
       };
     },
     manifestsFile: (text: string) => file('manifests.yaml', text),
-    /** Rejects if manifests would change objects of the cluster, with the differences. Returns the warnings. */
+    /** Rejects with the differences if manifests would change objects of the cluster. Returns the warnings. */
     expectUnchanged: async (namespace: string, manifests: string): Promise<string> => {
       const args = ['diff', '--server-side', '--force-conflicts', '--namespace', namespace];
       type Failed = { code: number; stdout: string; stderr: string };
@@ -146,7 +144,7 @@ async function openCluster(programs: string) {
       });
       return stderr;
     },
-    /** Makes a namespace of Pod Security "restricted", whose warnings Helm and kubectl print. */
+    /** Creates a namespace of Pod Security "restricted". Helm and kubectl print the warnings of that policy. */
     createNamespace: async (name: string) => {
       await kubectl('create', 'namespace', name);
       const modes = ['enforce', 'warn', 'audit'].map(
@@ -175,9 +173,11 @@ const readyNode = {
 };
 
 /**
- * Gives pods the states that a kubelet would: a pod that runs once succeeds, or fails if `fails` returns true for its
- * name; the others become ready if `readies` is set. A pod that `starts` refuses stays pending, as if its image were
- * missing.
+ * Sets the states of pods in place of a kubelet:
+ *
+ * - A pod that runs once succeeds, or fails if `fails` returns true for its name.
+ * - Any other pod becomes ready if `readies` is set.
+ * - A pod for which `starts` returns false stays pending, as if its image were missing.
  */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,
@@ -196,7 +196,7 @@ function startKubelet(
     }));
     return { phase: 'Running', conditions };
   };
-  const pass = async () => {
+  const updatePods = async () => {
     const { items } = await get<{ items: Pod[] }>('pods', '--all-namespaces');
     for (const pod of items) {
       const { name, namespace } = pod.metadata;
@@ -208,13 +208,13 @@ function startKubelet(
       if (pod.status.phase !== 'Pending' || !isPlaced || !controls.starts(name)) continue;
       const patch = JSON.stringify({ status: statusOf(pod) });
       const args = ['patch', 'pod', name, '--namespace', namespace, '--subresource=status', '--patch', patch];
-      // Fails if the pod's owner has just deleted the pod.
+      // The patch fails if the pod's owner has just deleted the pod.
       await kubectl(...args).catch(() => undefined);
     }
   };
   const running = (async () => {
     while (!isStopped) {
-      await pass().catch(() => undefined);
+      await updatePods().catch(() => undefined);
       await sleep(200);
     }
   })();

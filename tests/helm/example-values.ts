@@ -1,6 +1,6 @@
 import type { Values } from './chart.ts';
 
-/** Part of every secret. */
+/** A text in every secret, so that a test can find a secret in a wrong place. */
 export const password = 'hunter2';
 /** The values without which Helm refuses the chart. */
 export const required = {
@@ -153,7 +153,7 @@ const nothingOptional = {
   networkPolicy: { enabled: false },
   serviceAccount: { create: false },
 };
-/** Values of deployments, each with a name. */
+/** The values of some deployments, each with a name. */
 export const deployments: [string, Values][] = [
   ['only the required values', required],
   ['two generations', twoGenerations],

@@ -5,7 +5,7 @@ const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-test('an image has the registry and the digest of all, unless its generation has a tag', async () => {
+test('an image has the common registry and digest unless its generation has a tag', async () => {
   const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
   const image = { registry: 'mirror.example.com', digest };
   const generations = [
@@ -20,7 +20,7 @@ test('an image has the registry and the digest of all, unless its generation has
   expect(images).toEqual([`${repository}:1.0.0`, `${repository}@${digest}`, `${repository}@${digest}`]);
 });
 
-test('a component may reset a value of all pods, and a Deployment keep no old ReplicaSets', async () => {
+test('a component may reset a value of all pods', async () => {
   const reset = {
     affinity: {},
     tolerations: [],
@@ -60,7 +60,7 @@ test('a component may reset a value of all pods, and a Deployment keep no old Re
 const pick = (fields: object = {}, ...names: string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 
-test('the ids of pods may be left to the cluster, as OpenShift wants it', async () => {
+test('an operator may leave the ids of pods to the cluster, as OpenShift requires', async () => {
   const podSecurityContext = { runAsUser: null, runAsGroup: null, fsGroup: null };
   const api = named(await render({ ...required, podSecurityContext }), 'Deployment', 'support-api');
   expect(podOf(api)?.spec.securityContext).toEqual({
@@ -69,7 +69,7 @@ test('the ids of pods may be left to the cluster, as OpenShift wants it', async 
   });
 });
 
-test('labels and annotations of the values reach every pod, and take the place of none of the chart', async () => {
+test('labels and annotations of the values reach every pod without replacing those of the chart', async () => {
   const podLabels = { 'app.kubernetes.io/component': 'other', team: 'support' };
   for (const manifest of await render({ ...everything, podLabels })) {
     expect(manifest.metadata.labels ?? { 'cost-center': 'support' }).toMatchObject({
@@ -83,7 +83,7 @@ test('labels and annotations of the values reach every pod, and take the place o
   }
 });
 
-test('the console serves with its token alone, and its peers are named', async () => {
+test('the console requires its token and admits only the named peers', async () => {
   const manifests = await render(everything);
   const pod = podOf(named(manifests, 'Deployment', 'support-console'));
   expect(pod?.spec.containers[0]).toMatchObject({
@@ -99,7 +99,7 @@ test('the console serves with its token alone, and its peers are named', async (
   ]);
 });
 
-test('an HTTPRoute leads to the Service, and links in errors to its host', async () => {
+test('an HTTPRoute leads to the Service, and its host is that of the links in errors', async () => {
   const api = { ...everything.api, ingress: {}, tls: {}, settings: required.api.settings };
   const manifests = await render({ ...everything, api });
   expect(named(manifests, 'HTTPRoute', 'support-api')?.spec).toEqual({

@@ -14,18 +14,18 @@ const folder = useFolder();
 
 const withRules: Values = { ...required, prometheusRule: { enabled: true } };
 
-/** The rules of a release, as the Prometheus Operator gives them to Prometheus. */
+/** The rules of a release, as the Prometheus Operator passes them to Prometheus. */
 async function rulesOf(namespace: string, release: string, values: Values = withRules): Promise<Rules> {
   const manifests = parseManifests(await chart.template(values, { namespace, release }));
   return named(manifests, 'PrometheusRule', release)?.spec as unknown as Rules;
 }
 
-const original = parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')) as Rules;
+const originalFile = parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')) as Rules;
 
 test('each selector of each rule names the namespace and the release', async () => {
   const { groups } = await rulesOf('prod', 'support');
   const rules = groups.flatMap((group) => group.rules);
-  expect(rules).toHaveLength(original.groups.flatMap((group) => group.rules).length);
+  expect(rules).toHaveLength(originalFile.groups.flatMap((group) => group.rules).length);
   const release = '{namespace="prod",service=~"support-(projector|api)-admin"';
   for (const { expr, labels } of rules) {
     expect(labels).toMatchObject({ namespace: 'prod', release: 'support' });
@@ -41,22 +41,24 @@ test('each selector of each rule names the namespace and the release', async () 
   }
 });
 
-test('the rules are those of infra/monitoring, but for addresses of runbooks and rules that values disable', async () => {
+test('the values decide the addresses of runbooks and the disabled rules', async () => {
   const { groups } = await rulesOf('prod', 'support', everything);
   const rules = groups.flatMap((group) => group.rules);
-  const known = original.groups.flatMap((group) => group.rules);
+  const originalRules = originalFile.groups.flatMap((group) => group.rules);
   expect(rules.map(({ alert }) => alert)).not.toContain('SupportLateEvents');
   for (const { alert, annotations } of rules) {
     if (!alert) continue;
-    const before = known.find((one) => one.alert === alert)?.annotations as { runbook_url: string };
-    const path = before.runbook_url.replace('docs/runbooks/', '');
+    const original = originalRules.find((rule) => rule.alert === alert)?.annotations as {
+      runbook_url: string;
+    };
+    const path = original.runbook_url.replace('docs/runbooks/', '');
     expect(annotations).toMatchObject({
       runbook_url: `https://git.example.com/support/docs/runbooks/${path}`,
     });
   }
 });
 
-test('the dashboard is that of infra/monitoring, with the series of the release alone', async () => {
+test('the dashboard shows only the series of the release', async () => {
   const manifests = parseManifests(await chart.template(everything));
   const dashboard = named(manifests, 'ConfigMap', 'support-dashboard');
   expect(dashboard?.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
@@ -75,7 +77,7 @@ test('the dashboard is that of infra/monitoring, with the series of the release 
   ).resolves.toContain('SUCCESS');
 });
 
-/** Two releases in one namespace, and one of the same name in another. */
+/** Two releases in one namespace, and a release of the same name in a second namespace. */
 const releases = [
   ['prod', 'support'],
   ['prod', 'second'],
@@ -86,16 +88,16 @@ type Series = { series: string; values: string };
 const labelled = (metric: string, namespace: string, release: string, service: string, more = '') =>
   `${metric}{job="support-${service}",namespace="${namespace}",service="${release}-${service}-admin"${more}}`;
 
-/** Series of healthy releases; `broken` replaces the series of one release. */
-function series(broken: Series[]): Series[] {
+/** The series of healthy releases, with `broken` in place of the series of the same name. */
+function seriesWith(broken: Series[]): Series[] {
   const healthy = releases.flatMap(([namespace, release]) => [
     { series: labelled('up', namespace, release, 'projector'), values: '1+0x120' },
     { series: labelled('up', namespace, release, 'api'), values: '1+0x120' },
     { series: labelled('api_ready', namespace, release, 'api'), values: '1+0x120' },
     { series: labelled('api_data_age_seconds', namespace, release, 'api'), values: '6+0x120' },
   ]);
-  const replaced = new Set(broken.map((one) => one.series));
-  return [...healthy.filter((one) => !replaced.has(one.series)), ...broken];
+  const replaced = new Set(broken.map(({ series }) => series));
+  return [...healthy.filter(({ series }) => !replaced.has(series)), ...broken];
 }
 
 const write = (name: string, value: object) => {
@@ -116,7 +118,7 @@ test.each<[string, Series, string[]]>([
     ['SupportStoreErrors'],
   ],
   [
-    'old data of prod alone',
+    'old data only of prod',
     { series: labelled('api_data_age_seconds', 'prod', 'support', 'api'), values: '6+15x120' },
     ['SupportDataStale', 'SupportDataStale', 'SupportKeyRevocationLate'],
   ],
@@ -136,7 +138,7 @@ test.each<[string, Series, string[]]>([
     },
     ['SupportVerifyFailed'],
   ],
-])('of three releases in one Prometheus, the right one alerts: %s', async (_, broken, alerts) => {
+])('of three releases in one Prometheus, only the affected one alerts for %s', async (_, broken, alerts) => {
   const files = [];
   for (const [namespace, release] of releases) {
     files.push(write(`${namespace}-${release}.yaml`, await rulesOf(namespace, release)));
@@ -154,7 +156,7 @@ test.each<[string, Series, string[]]>([
     tests: [
       {
         interval: '15s',
-        input_series: series([broken]),
+        input_series: seriesWith([broken]),
         promql_expr_test: [{ eval_time: '30m', expr: firing, exp_samples: expected }],
       },
     ],

@@ -129,12 +129,12 @@ test.each<[string, Values, RegExp]>([
     { ...required, api: { ...required.api, ingress: { hosts: [] } } },
     /'hosts' not allowed/,
   ],
-])('Helm refuses %s, and names the value', async (_, values, error) => {
+])('Helm refuses %s with an error that names the value', async (_, values, error) => {
   await expect(chart.template(values)).rejects.toThrow(error);
 });
 
 test.each(['my.support', '2support'])(
-  'Helm refuses the release %s, unless fullnameOverride is set',
+  'Helm accepts the release %s only with fullnameOverride',
   async (release) => {
     await expect(chart.template(required, { release })).rejects.toThrow(/fullnameOverride must be set/);
     await chart.template({ ...required, fullnameOverride: 'support' }, { release });
@@ -144,30 +144,30 @@ test.each(['my.support', '2support'])(
 test('Helm refuses an unknown value at every place of values.yaml', async () => {
   const places = placesOf(parse(readFileSync('infra/helm/values.yaml', 'utf8')) as Values, []);
   expect(places.map((path) => path.join('.'))).toEqual(expect.arrayContaining(['', 'image', 'api.ingress']));
-  const accepted = [];
+  const notRefused = [];
   for (const path of places) {
     const values = merged(required, path, { unheardOf: true });
     const refusal = await chart.template(values).then(
       () => null,
       (error: Error) => error.message,
     );
-    if (!refusal?.includes("'unheardOf' not allowed")) accepted.push([path.join('.'), refusal]);
+    if (!refusal?.includes("'unheardOf' not allowed")) notRefused.push([path.join('.'), refusal]);
   }
-  expect(accepted).toEqual([]);
+  expect(notRefused).toEqual([]);
 });
 
-/** Matches the paths of maps whose keys Kubernetes, the services or the operator choose. */
-const freeMaps =
+/** Matches the maps whose keys Kubernetes, the services or the operator choose. */
+const mapsWithAnyKey =
   /^(global|.*[sS]ettings|.*secrets|.*[aA]nnotations|.*[lL]abels|.*(requests|limits)|nodeSelector|affinity|dnsConfig|strategy|.*behavior|(podS|s)ecurityContext.*)$/;
 
-/** The maps of the values whose keys the chart chooses, each as the path that leads to it. */
+/** The paths of the maps in the values whose keys the chart chooses. */
 function placesOf(values: Values, path: string[]): string[][] {
   const inner = Object.entries(values).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? placesOf(value as Values, [...path, name])
       : [],
   );
-  return freeMaps.test(path.join('.')) ? [] : [path, ...inner];
+  return mapsWithAnyKey.test(path.join('.')) ? [] : [path, ...inner];
 }
 
 const merged = (values: Values, [name, ...rest]: string[], leaf: Values): Values =>

@@ -5,14 +5,14 @@ import { everything, required } from './example-values.ts';
 
 type Kubelet = { fails: (pod: string) => boolean; starts: (pod: string) => boolean };
 
-/** A reason for which the chart refuses an upgrade from `from` to `to`, and how the kubelet treats pods meanwhile. */
+/** An upgrade from `from` to `to` that the chart refuses, and the behaviour of the kubelet meanwhile. */
 type Refusal = {
   name: string;
   from?: Values;
   to: Values;
   kubelet?: Partial<Kubelet>;
-  message: RegExp;
-  /** True if Helm renders the values to the end, so that it records a revision. */
+  error: RegExp;
+  /** Whether Helm records a revision, because it could render all of the values. */
   isRecorded: boolean;
 };
 
@@ -29,28 +29,28 @@ const refusals: Refusal[] = [
     name: 'a removed generation whose projectors are ready',
     from: { ...withTopics, generations: generations(1, 1) },
     to: { ...withTopics, ...tag, generations: generations(1) },
-    message: /generations lacks 2, whose projectors are ready/,
+    error: /generations lacks 2, whose projectors are ready/,
     isRecorded: false,
   },
   {
     name: 'an active generation with 0 replicas',
     to: { ...withTopics, ...tag, generations: generations(0) },
     kubelet: { fails: isCheck },
-    message: /pre-upgrade/,
+    error: /pre-upgrade/,
     isRecorded: true,
   },
   {
     name: 'a check whose image cannot be pulled',
     to: { ...withTopics, ...tag },
     kubelet: { starts: (pod) => !isCheck(pod) },
-    message: /pre-upgrade/,
+    error: /pre-upgrade/,
     isRecorded: true,
   },
   {
     name: 'topics that the brokers refuse',
     to: { ...withTopics, ...tag },
     kubelet: { fails: isTopics },
-    message: /pre-upgrade/,
+    error: /pre-upgrade/,
     isRecorded: true,
   },
 ];
@@ -61,8 +61,8 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
   const kinds =
     'deploy,svc,cm,secret,sa,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
 
-  /** The objects of the release without its history: an operator expects the same ones after a rollback. */
-  const objects = async (namespace: string) => {
+  /** Reads the objects of the release without its history. A rollback must restore exactly these. */
+  const readObjects = async (namespace: string) => {
     const { items } = await cluster.get<{ items: Item[] }>(
       kinds,
       '--namespace',
@@ -73,7 +73,7 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
     return items.map(({ kind, metadata, spec, data }) => ({ kind, name: metadata.name, spec, data }));
   };
 
-  const areReady = (namespace: string) =>
+  const untilReady = (namespace: string) =>
     eventually(async () => {
       type Deployments = {
         items: {
@@ -90,7 +90,7 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
       });
     });
 
-  const podNames = async (namespace: string) => {
+  const readPodNames = async (namespace: string) => {
     const selector = 'app.kubernetes.io/component in (api, projector)';
     const { items } = await cluster.get<{ items: Item[] }>(
       ...['pods', '--namespace', namespace, '--selector', selector],
@@ -98,54 +98,55 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
     return items.map(({ metadata }) => metadata.name);
   };
 
-  const whileRefusing = async (controls: Partial<Kubelet> | undefined, run: () => Promise<unknown>) => {
-    const usual = { fails: cluster.kubelet.fails, starts: cluster.kubelet.starts };
+  /** Runs `run` while the kubelet behaves by `controls`. */
+  const withKubelet = async (controls: Partial<Kubelet> | undefined, run: () => Promise<unknown>) => {
+    const previous = { fails: cluster.kubelet.fails, starts: cluster.kubelet.starts };
     Object.assign(cluster.kubelet, controls);
     try {
       await run();
     } finally {
-      Object.assign(cluster.kubelet, usual);
+      Object.assign(cluster.kubelet, previous);
     }
   };
 
   describe.each<HelmVersion>([3, 4])('Helm %d', (version) => {
-    const automatic = version === 3 ? '--atomic' : '--rollback-on-failure';
+    const automaticRollback = version === 3 ? '--atomic' : '--rollback-on-failure';
 
     const installRelease = async (namespace: string, from: Values) => {
       const release = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
       await release.install(from);
-      await areReady(namespace);
-      return { ...release, before: await objects(namespace) };
+      await untilReady(namespace);
+      return { ...release, before: await readObjects(namespace) };
     };
 
     describe.each(refusals.map((refusal, index) => ({ ...refusal, prefix: `refused${version}-${index}` })))(
       '$name',
-      ({ prefix, from = withTopics, to, kubelet, message: says, isRecorded }) => {
-        test('changes no object, and the next upgrade and a rollback by hand work', async () => {
+      ({ prefix, from = withTopics, to, kubelet, error, isRecorded }) => {
+        test('changes no object and prevents neither a rollback by hand nor the next upgrade', async () => {
           const namespace = `${prefix}-plain`;
           const { before, upgrade, rollback, history } = await installRelease(namespace, from);
-          await whileRefusing(kubelet, () =>
-            expect(upgrade(to, '--wait', '--timeout', '15s')).rejects.toThrow(says),
+          await withKubelet(kubelet, () =>
+            expect(upgrade(to, '--wait', '--timeout', '15s')).rejects.toThrow(error),
           );
-          expect(await objects(namespace)).toEqual(before);
+          expect(await readObjects(namespace)).toEqual(before);
           expect(await history()).toEqual(isRecorded ? ['deployed', 'failed'] : ['deployed']);
           await rollback(1);
-          expect(await objects(namespace)).toEqual(before);
+          expect(await readObjects(namespace)).toEqual(before);
           expect((await history()).at(-1)).toBe('deployed');
           await upgrade({ ...from, commonLabels: { next: 'upgrade' } });
           expect((await history()).at(-1)).toBe('deployed');
         });
 
-        test('is rolled back automatically: the release is as it was, and the next upgrade works', async () => {
+        test('leaves the release unchanged after an automatic rollback', async () => {
           const namespace = `${prefix}-automatic`;
           const { before, upgrade, history } = await installRelease(namespace, from);
-          await whileRefusing(kubelet, () =>
-            expect(upgrade(to, '--wait', '--timeout', '15s', automatic)).rejects.toThrow(
-              isRecorded ? /has been rolled back/ : says,
+          await withKubelet(kubelet, () =>
+            expect(upgrade(to, '--wait', '--timeout', '15s', automaticRollback)).rejects.toThrow(
+              isRecorded ? /has been rolled back/ : error,
             ),
           );
-          expect(await objects(namespace)).toEqual(before);
+          expect(await readObjects(namespace)).toEqual(before);
           expect(await history()).toEqual(isRecorded ? ['superseded', 'failed', 'deployed'] : ['deployed']);
           await upgrade({ ...from, commonLabels: { next: 'upgrade' } }, '--wait');
           expect((await history()).at(-1)).toBe('deployed');
@@ -153,35 +154,36 @@ describeCluster('upgrades that the chart refuses', (cluster) => {
       },
     );
 
-    test('new pods that never become ready are rolled back automatically, beside the old ones', async () => {
+    test('an automatic rollback removes new pods that never become ready and keeps the old pods', async () => {
       const namespace = `refused${version}-readiness`;
       const { before, upgrade, history } = await installRelease(namespace, withTopics);
-      const oldPods = await podNames(namespace);
+      const oldNames = await readPodNames(namespace);
       cluster.kubelet.readies = false;
       try {
         await expect(
-          upgrade({ ...withTopics, ...tag }, '--wait', '--timeout', '15s', automatic),
+          upgrade({ ...withTopics, ...tag }, '--wait', '--timeout', '15s', automaticRollback),
         ).rejects.toThrow(/has been rolled back/);
       } finally {
         cluster.kubelet.readies = true;
       }
-      expect(await objects(namespace)).toEqual(before);
-      expect(await podNames(namespace)).toEqual(expect.arrayContaining(oldPods));
+      expect(await readObjects(namespace)).toEqual(before);
+      expect(await readPodNames(namespace)).toEqual(expect.arrayContaining(oldNames));
       expect(await history()).toEqual(['superseded', 'failed', 'deployed']);
     });
 
-    test('a refused upgrade that turns custom resources off: only Helm 4 rolls back, and the next upgrade works', async () => {
+    test('the next upgrade works after a refused upgrade that turns custom resources off', async () => {
+      // Only Helm 4 rolls such an upgrade back automatically.
       const namespace = `refused${version}-off`;
       const { before, upgrade, history } = await installRelease(namespace, everything);
-      // The autoscaler stays on: a rollback to values without a number of replicas would begin with one.
+      // The autoscaler stays on. A rollback from a fixed number of replicas would begin with one replica.
       const api = { ...required.api, autoscaling: { enabled: true } };
       const to = { ...required, ...tag, api, generations: generations(2, 1) };
-      await whileRefusing({ fails: isCheck }, () =>
-        expect(upgrade(to, '--wait', automatic)).rejects.toThrow(
+      await withKubelet({ fails: isCheck }, () =>
+        expect(upgrade(to, '--wait', automaticRollback)).rejects.toThrow(
           version === 3 ? /cannot patch "support-api" with kind HTTPRoute/ : /has been rolled back/,
         ),
       );
-      expect(await objects(namespace)).toEqual(before);
+      expect(await readObjects(namespace)).toEqual(before);
       expect((await history()).at(-1)).toBe(version === 3 ? 'failed' : 'deployed');
       await upgrade({ ...everything, commonLabels: { next: 'upgrade' } }, '--wait');
       expect((await history()).at(-1)).toBe('deployed');

@@ -14,7 +14,7 @@ describeCluster('releases on a real API server', (cluster) => {
     (await cluster.get<Deployment>('deployment', name, '--namespace', namespace)).spec.replicas;
 
   describe.each<HelmVersion>([3, 4])('Helm %d', (version) => {
-    test('upgrades the released chart, turns every option on, rolls back to both, and leaves nothing', async () => {
+    test('upgrades and rolls back between the released chart and this chart without a warning', async () => {
       const namespace = `helm${version}-upgrade`;
       const {
         installReleased,
@@ -40,19 +40,20 @@ describeCluster('releases on a real API server', (cluster) => {
         await unchanged(),
       ];
       expect(withoutEndedWatches(printed.join(''))).not.toMatch(/warn/i);
+      // then an uninstallation leaves no object
       await uninstall();
       const kinds =
         'deploy,svc,cm,secret,sa,job,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
       await eventually(async () => {
-        const left = await cluster.kubectl('get', kinds, '--namespace', namespace, '--output', 'name');
-        const own = left
+        const names = await cluster.kubectl('get', kinds, '--namespace', namespace, '--output', 'name');
+        const leftovers = names
           .split('\n')
           .filter((name) => name && !/kube-root-ca|serviceaccount\/default/.test(name));
-        return own.length === 0 || own;
+        return leftovers.length === 0 || leftovers;
       });
     });
 
-    test('the values of the released chart are reused only together with the new defaults', async () => {
+    test('Helm reuses the values of the released chart only together with the new defaults', async () => {
       const namespace = `helm${version}-reused`;
       const { installReleased, upgrade } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
@@ -61,7 +62,7 @@ describeCluster('releases on a real API server', (cluster) => {
       await upgrade({}, '--reset-then-reuse-values');
     });
 
-    test('switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile', async () => {
+    test('a switch of the autoscaler and an upgrade beside it keep the running replicas', async () => {
       const namespace = `helm${version}-scaling`;
       const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
@@ -72,7 +73,7 @@ describeCluster('releases on a real API server', (cluster) => {
         keda: { enabled },
       });
       await install(scaled(false));
-      const seen = [await replicas(namespace)];
+      const replicaCounts = [await replicas(namespace)];
       const generation = async () =>
         (
           await cluster.kubectl(
@@ -85,26 +86,26 @@ describeCluster('releases on a real API server', (cluster) => {
             'jsonpath={.metadata.generation}',
           )
         ).trim();
-      const before = await generation();
+      const generationBefore = await generation();
       await upgrade(scaled(true));
-      seen.push(await replicas(namespace));
+      replicaCounts.push(await replicas(namespace));
       // The number of replicas has not even changed for a moment.
-      expect(await generation()).toBe(before);
+      expect(await generation()).toBe(generationBefore);
       expect(await replicas(namespace, 'support-projector-g1')).toBe(2);
       await cluster.kubectl('scale', 'deployment', 'support-api', '--replicas=5', '--namespace', namespace);
       await upgrade(scaled(true));
-      seen.push(await replicas(namespace));
+      replicaCounts.push(await replicas(namespace));
       // Helm 4 applies on the server, where the autoscaler owns the number, as `kubectl scale` does here.
       const force = version === 4 ? ['--force-conflicts'] : [];
       if (version === 4) await expect(rollback(2)).rejects.toThrow(/conflict/);
       await rollback(2, ...force);
-      seen.push(await replicas(namespace));
+      replicaCounts.push(await replicas(namespace));
       await upgrade(scaled(false, 4), ...force);
-      seen.push(await replicas(namespace));
-      expect(seen).toEqual([3, 3, 5, 3, 4]);
+      replicaCounts.push(await replicas(namespace));
+      expect(replicaCounts).toEqual([3, 3, 5, 3, 4]);
     });
 
-    test('a refused upgrade or rollback changes no object, and a rollback to the running revision ends it', async () => {
+    test('a refused rollback changes no object and ends with a rollback to the running revision', async () => {
       const namespace = `helm${version}-refused`;
       const { install, upgrade, rollback, history } = cluster.helmIn(namespace, version);
       const withReplicas = (count: number) => ({ ...required, api: { ...required.api, replicas: count } });
@@ -120,13 +121,13 @@ describeCluster('releases on a real API server', (cluster) => {
       }
       expect(await replicas(namespace)).toBe(3);
       expect(await history()).toEqual(['superseded', 'deployed', 'failed', 'pending-rollback']);
-      // Helm considers the refused rollback still in progress. Only another rollback goes on.
+      // Helm considers the refused rollback in progress, so it accepts only a further rollback.
       await expect(upgrade(withReplicas(4))).rejects.toThrow(/another operation .* is in progress/);
       await rollback(2);
       expect(await replicas(namespace)).toBe(3);
       await upgrade(withReplicas(4));
       expect(await replicas(namespace)).toBe(4);
-      // Once its check passes, a refused rollback may be repeated, too.
+      // An operator may also repeat a refused rollback once its check passes.
       cluster.kubelet.fails = () => true;
       try {
         await expect(rollback(2)).rejects.toThrow(/support-rollback-check/);
@@ -138,7 +139,7 @@ describeCluster('releases on a real API server', (cluster) => {
       await upgrade(withReplicas(4));
     });
 
-    test('the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod', async () => {
+    test('the automatic rollback of a refused upgrade keeps the pod of the check', async () => {
       const namespace = `helm${version}-automatic`;
       const { install, upgrade } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
@@ -160,7 +161,7 @@ describeCluster('releases on a real API server', (cluster) => {
       expect(commands).toEqual([['support-cli', 'rebuild', 'keeps', '1']]);
     });
 
-    test('topics come before all other objects, with the secrets of the CLI, and a removed secret goes', async () => {
+    test('the Job of the topics runs before all other objects with the secrets of the CLI', async () => {
       const namespace = `helm${version}-topics`;
       const { install, upgrade } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
@@ -185,7 +186,7 @@ describeCluster('releases on a real API server', (cluster) => {
       const { spec } = await cluster.get<Job>('job', 'support-topics', '--namespace', namespace);
       expect(spec.template.spec.containers[0]?.envFrom).toEqual([{ secretRef: { name: 'support-topics' } }]);
 
-      // The next attempt of a pipeline.
+      // then the next attempt of a pipeline works, and a removed secret is removed from the cluster
       await upgrade(withSecrets(passwords), '--install', '--wait');
       await upgrade(withSecrets({}));
       const { data } = await cluster.get<{ data: object }>('secret', 'support-cli', '--namespace', namespace);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The test that plays a caller's next step after a safeguard has acted, or the reason why no test does. */
+/** The test of a caller's next step after a safeguard has acted, or the reason why there is no such test. */
 type Cell = { file: string; test: string } | { noTestBecause: string };
 
 type Callers = {
@@ -21,17 +21,13 @@ const availability = (test: string): Cell => ({ file: 'availability.long', test 
 const cluster = (test: string): Cell => ({ file: 'cluster.long', test });
 const noTest = (reason: string): Cell => ({ noTestBecause: reason });
 
-const nextUpgrade = refused('changes no object, and the next upgrade and a rollback by hand work');
-const rolledBack = refused(
-  'is rolled back automatically: the release is as it was, and the next upgrade works',
-);
+const nextUpgrade = refused('changes no object and prevents neither a rollback by hand nor the next upgrade');
+const rolledBack = refused('leaves the release unchanged after an automatic rollback');
 const drained = availability('a drain fails neither Job, and the weekly Job ends after a day');
-const scaled = releases(
-  'switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile',
-);
-const syncedTwice = sync('creates the topics before the projectors, and a second sync changes nothing');
+const scaled = releases('a switch of the autoscaler and an upgrade beside it keep the running replicas');
+const syncedTwice = sync('changes no object that an earlier sync has created');
 const wrongSetting = cluster(
-  'a wrong setting breaks the new pods alone: a replacement of an old one has the old settings',
+  'the replacement of an old pod has the old settings during the rollout of a wrong setting',
 );
 
 const safeguards: Record<string, Callers> = {
@@ -40,17 +36,15 @@ const safeguards: Record<string, Callers> = {
     drain: drained,
     autoscaler: scaled,
     automaticRollback: rolledBack,
-    secondSync: sync('that the check refuses changes no object, and the next sync works'),
+    secondSync: sync('changes no object if the check refuses the upgrade'),
   },
   'the check before a rollback': {
     pipeline: releases(
-      'a refused upgrade or rollback changes no object, and a rollback to the running revision ends it',
+      'a refused rollback changes no object and ends with a rollback to the running revision',
     ),
     drain: drained,
     autoscaler: scaled,
-    automaticRollback: releases(
-      'the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod',
-    ),
+    automaticRollback: releases('the automatic rollback of a refused upgrade keeps the pod of the check'),
     secondSync: noTest('Argo CD runs no hook before a rollback'),
   },
   'the refusal of a generation that runs': {
@@ -61,18 +55,16 @@ const safeguards: Record<string, Callers> = {
     secondSync: noTest('without the cluster the check refuses instead'),
   },
   'the Job of the topics': {
-    pipeline: releases(
-      'topics come before all other objects, with the secrets of the CLI, and a removed secret goes',
-    ),
+    pipeline: releases('the Job of the topics runs before all other objects with the secrets of the CLI'),
     drain: drained,
     autoscaler: noTest('it ends before any replica starts'),
     automaticRollback: rolledBack,
     secondSync: syncedTwice,
   },
   'the refusal of values': {
-    pipeline: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
+    pipeline: { file: 'refusals.long', test: 'Helm refuses %s with an error that names the value' },
     drain: noTest('it runs in no pod'),
-    autoscaler: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
+    autoscaler: { file: 'refusals.long', test: 'Helm refuses %s with an error that names the value' },
     automaticRollback: noTest('Helm records no revision'),
     secondSync: noTest('the sync ends before its hooks'),
   },
@@ -85,19 +77,16 @@ const safeguards: Record<string, Callers> = {
   },
   'the probe of readiness': {
     pipeline: wrongSetting,
-    drain: {
-      file: 'chart.long',
-      test: 'a replica leaves its Service within the delay: one failed check, two seconds apart',
-    },
+    drain: { file: 'chart.long', test: 'a replica leaves its Service within the delay of the stop' },
     autoscaler: noTest('a replica that it removes leaves as in a drain'),
     automaticRollback: refused(
-      'new pods that never become ready are rolled back automatically, beside the old ones',
+      'an automatic rollback removes new pods that never become ready and keeps the old pods',
     ),
     secondSync: wrongSetting,
   },
 };
 
-test.each(Object.entries(safeguards))('%s: each caller has its test', (_, callers) => {
+test.each(Object.entries(safeguards))('%s has a test or a reason for each caller', (_, callers) => {
   for (const cell of Object.values(callers)) {
     if ('noTestBecause' in cell) continue;
     expect(readFileSync(`tests/helm/${cell.file}.test.ts`, 'utf8')).toContain(`'${cell.test}'`);

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 
-/** A JSON schema, of which only these keywords matter here. */
+/** A JSON schema with the keywords that this file reads. */
 type Schema = {
   $ref?: string;
   type?: string;
@@ -25,19 +25,21 @@ type CustomResource = {
 const fileName = ({ group, version, kind }: Kind) =>
   `${[kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase()}.json`;
 
-/** The schema of each kind of Kubernetes, by file name. A file holds all definitions that it refers to. */
+/** The schema of each kind of Kubernetes, by file name. A file contains all definitions to which it refers. */
 export function kubernetesSchemas(swagger: string): Record<string, Schema> {
   const { definitions } = JSON.parse(swagger) as OpenApi;
   const strictDefinitions = mapValues(definitions, strict);
   const schemas: Record<string, Schema> = {};
   for (const [name, { 'x-kubernetes-group-version-kind': kinds = [] }] of Object.entries(definitions)) {
-    const [only, ...others] = kinds;
+    const [kind] = kinds;
     // A definition of several kinds, such as DeleteOptions, does not describe an object.
-    if (!only || others.length > 0) continue;
-    const needed = reachable(name, strictDefinitions);
-    schemas[fileName(only)] = {
+    if (!kind || kinds.length > 1) continue;
+    const needed = reachableNames(name, strictDefinitions);
+    schemas[fileName(kind)] = {
       $ref: `#/definitions/${name}`,
-      definitions: Object.fromEntries(needed.map((one) => [one, strictDefinitions[one] as Schema])),
+      definitions: Object.fromEntries(
+        needed.map((neededName) => [neededName, strictDefinitions[neededName] as Schema]),
+      ),
     };
   }
   return schemas;
@@ -54,12 +56,14 @@ export function customSchemas(definition: string): Record<string, Schema> {
   );
 }
 
-/** A definition's name, and the names of all definitions that it refers to. */
-function reachable(name: string, definitions: Record<string, Schema>): string[] {
+/** A definition's name, and the names of all definitions to which it refers, directly or not. */
+function reachableNames(name: string, definitions: Record<string, Schema>): string[] {
   const names = new Set([name]);
-  for (const each of names)
-    for (const [, found = ''] of JSON.stringify(definitions[each]).matchAll(/"#\/definitions\/([^"]+)"/g))
-      names.add(found);
+  // The loop also visits the names that it adds.
+  for (const reached of names) {
+    const text = JSON.stringify(definitions[reached]);
+    for (const [, referenced = ''] of text.matchAll(/"#\/definitions\/([^"]+)"/g)) names.add(referenced);
+  }
   return [...names];
 }
 

@@ -8,8 +8,8 @@ type Pods = { items: { metadata: { deletionTimestamp?: string }; spec: { nodeNam
 const rollouts = 6;
 const zone = 'topology.kubernetes.io/zone';
 
-/** Six nodes, two in each of three zones. */
-const zoned = Object.fromEntries(
+/** The labels of six nodes, two in each of three zones. */
+const zoneLabels = Object.fromEntries(
   ['a', 'b', 'c'].flatMap((name, index) => [
     [`node-${2 * index + 1}`, { [zone]: name }],
     [`node-${2 * index + 2}`, { [zone]: name }],
@@ -19,22 +19,22 @@ const zoned = Object.fromEntries(
 const deployments = { api: 'support-api', projector: 'support-projector-g1' };
 
 describeCluster('two replicas of the API and two projectors, placed by the scheduler', (cluster) => {
-  /** The nodes of each pair after the installation and after each rollout. */
-  const placements = async (namespace: string, values: Values) => {
+  /** Installs the chart and repeats rollouts. Returns the nodes of each pair of pods after each of these steps. */
+  const placePods = async (namespace: string, values: Values) => {
     await cluster.createNamespace(namespace);
     await cluster.helmIn(namespace, 3).install(values, '--wait');
-    const found = [];
+    const pairs = [];
     for (const [component, name] of Object.entries(deployments)) {
       const rollout = (verb: string) =>
         cluster.kubectl('rollout', verb, `deployment/${name}`, '--namespace', namespace);
-      found.push(await nodesOf(namespace, component));
+      pairs.push(await nodesOf(namespace, component));
       for (let count = 0; count < rollouts; count++) {
         await rollout('restart');
         await rollout('status');
-        found.push(await nodesOf(namespace, component));
+        pairs.push(await nodesOf(namespace, component));
       }
     }
-    return found;
+    return pairs;
   };
 
   const nodesOf = async (namespace: string, component: string) => {
@@ -51,18 +51,18 @@ describeCluster('two replicas of the API and two projectors, placed by the sched
   test.each<[string, Record<string, string>[], Values]>([
     ['without labels of zones', [{}, {}], required],
     ['in two zones', [{ [zone]: 'a' }, { [zone]: 'b' }], required],
-    ['of which one has a label of a zone', [{ [zone]: 'a' }, {}], required],
-  ])('are on both of two nodes %s', async (name, [first = {}, second = {}], values) => {
+    ['with a zone label on only one node', [{ [zone]: 'a' }, {}], required],
+  ])('run on both of two nodes %s', async (name, [first = {}, second = {}], values) => {
     await cluster.createNodes({ 'node-1': first, 'node-2': second });
-    const found = await placements(`spread-${name.replaceAll(/\W/g, '-')}`, values);
-    expect(found).toEqual(found.map(() => ['node-1', 'node-2']));
+    const pairs = await placePods(`spread-${name.replaceAll(/\W/g, '-')}`, values);
+    expect(pairs).toEqual(pairs.map(() => ['node-1', 'node-2']));
   });
 
-  test('are in two of three zones with two nodes each, if the operator asks for zones', async () => {
-    await cluster.createNodes(zoned);
+  test('run in two zones if the operator asks for zones', async () => {
+    await cluster.createNodes(zoneLabels);
     const values = { ...required, spreadOverZones: true };
-    const found = await placements('spread-zones', values);
-    const zones = found.map((nodes) => new Set(nodes.map((node) => zoned[node]?.[zone])).size);
-    expect(zones).toEqual(found.map(() => 2));
+    const pairs = await placePods('spread-zones', values);
+    const zones = pairs.map((nodes) => new Set(nodes.map((node) => zoneLabels[node]?.[zone])).size);
+    expect(zones).toEqual(pairs.map(() => 2));
   });
 });

@@ -3,7 +3,7 @@ import { type Manifest, parseManifests, useChart, type Values } from './chart.ts
 import { describeCluster } from './cluster.ts';
 import { required } from './example-values.ts';
 
-/** A hook's event, its weight and its delete policy. */
+/** The annotation of a hook that Helm reads. The field is empty, `-weight` or `-delete-policy`. */
 const hookAnnotation = (manifest: Manifest, field = '') =>
   manifest.metadata.annotations?.[`helm.sh/hook${field}`];
 
@@ -43,7 +43,7 @@ describeCluster('a sync without Helm', (cluster) => {
       /pre-(install|upgrade)/.test(hookAnnotation(manifest) ?? ''),
     );
     const weight = (manifest: Manifest) => Number(hookAnnotation(manifest, '-weight') ?? 0);
-    const ordered = hooks.toSorted((one, other) => weight(one) - weight(other));
+    const ordered = hooks.toSorted((a, b) => weight(a) - weight(b));
     for (const manifest of ordered) await run(namespace, manifest);
     const objects = manifests.filter((manifest) => !hookAnnotation(manifest));
     const options = ['--server-side', '--namespace', namespace, '--filename', fileOf(...objects)];
@@ -63,21 +63,21 @@ describeCluster('a sync without Helm', (cluster) => {
     cli: { secrets: { MONGODB_URL: 'mongodb://cli@mongo/' } },
   };
 
-  test('creates the topics before the projectors, and a second sync changes nothing', async () => {
+  test('changes no object that an earlier sync has created', async () => {
     const namespace = 'sync-twice';
     await cluster.createNamespace(namespace);
     const hooks = ['Job/support-upgrade-check', 'Secret/support-topics', 'Job/support-topics'];
     expect(await sync(namespace, values)).toEqual(hooks);
-    const first = await generations(namespace);
+    const generationsBefore = await generations(namespace);
     expect(await sync(namespace, values)).toEqual(hooks);
-    expect(await generations(namespace)).toEqual(first);
+    expect(await generations(namespace)).toEqual(generationsBefore);
   });
 
-  test('that the check refuses changes no object, and the next sync works', async () => {
+  test('changes no object if the check refuses the upgrade', async () => {
     const namespace = 'sync-refused';
     await cluster.createNamespace(namespace);
     await sync(namespace, values);
-    const before = await generations(namespace);
+    const generationsBefore = await generations(namespace);
     const changed = { ...values, image: { tag: '9.9.9' } };
     cluster.kubelet.fails = (pod) => pod.startsWith('support-upgrade-check');
     try {
@@ -85,8 +85,9 @@ describeCluster('a sync without Helm', (cluster) => {
     } finally {
       cluster.kubelet.fails = () => false;
     }
-    expect(await generations(namespace)).toEqual(before);
+    expect(await generations(namespace)).toEqual(generationsBefore);
+    // then the next sync works
     await sync(namespace, changed);
-    expect(Object.keys(await generations(namespace))).toEqual(Object.keys(before));
+    expect(Object.keys(await generations(namespace))).toEqual(Object.keys(generationsBefore));
   });
 });

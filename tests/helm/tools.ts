@@ -33,7 +33,7 @@ async function installProgram({ path, version }: typeof helm3, report: Report): 
   const name = path.split('/').at(-1) ?? '';
   const folder = await installOnce(join(cacheDir(), `${name}-${version}`), (partial) =>
     reportStep(report, `${name} ${version}: building with Go (1 to 3 minutes)`, () =>
-      // Two compilers at once bound the memory on a machine with many cores.
+      // Two compilers at the same time bound the memory on a machine with many cores.
       withGo(partial, (go) => go.run('install', '-p', '2', `${path}@${version}`)),
     ),
   );
