@@ -38,7 +38,7 @@ type PartitionData = {
  * batch. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
-/** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
+/** The message in place of a partition that its broker cannot read at this offset, or does not lead: the error. */
 export type ErrorMessage = { offset: string; error: string };
 /** The message of each requested partition if a quota throttles the client, so that the broker delivers nothing. */
 export type ThrottleMessage = { offset: string; throttledMs: number };
@@ -149,6 +149,16 @@ const readErrors = new Map([
   [56, 'KAFKA_STORAGE_ERROR'],
 ]);
 
+/** The errors of a broker that does not lead a partition, or not yet, by their code. */
+const leaderErrorsByCode = new Map([
+  [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+  [5, 'LEADER_NOT_AVAILABLE'],
+  [6, 'NOT_LEADER_FOR_PARTITION'],
+  [74, 'FENCED_LEADER_EPOCH'],
+  [75, 'UNKNOWN_LEADER_EPOCH'],
+]);
+export const leaderErrors: ReadonlySet<string> = new Set(leaderErrorsByCode.values());
+
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
   // The order of the reads is the format.
   const partition = decoder.readInt32();
@@ -170,8 +180,8 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
     errorCode: 0,
     messages: [{ offset: String(fetchOffset), error }],
   });
-  const readError = readErrors.get(errorCode);
-  if (readError !== undefined) return withError(readError);
+  const error = readErrors.get(errorCode) ?? leaderErrorsByCode.get(errorCode);
+  if (error !== undefined) return withError(error);
   try {
     return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {

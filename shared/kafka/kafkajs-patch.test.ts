@@ -235,6 +235,11 @@ describe('a fetch response', () => {
     ['the error 2', failing(2), 'CORRUPT_MESSAGE'],
     ['the error 56', failing(56), 'KAFKA_STORAGE_ERROR'],
     ['a control batch that cannot be read', { bytes: damaged }, 'CORRUPT_MESSAGE'],
+    ['the error 3', failing(3), 'UNKNOWN_TOPIC_OR_PARTITION'],
+    ['the error 5', failing(5), 'LEADER_NOT_AVAILABLE'],
+    ['the error 6', failing(6), 'NOT_LEADER_FOR_PARTITION'],
+    ['the error 74', failing(74), 'FENCED_LEADER_EPOCH'],
+    ['the error 75', failing(75), 'UNKNOWN_LEADER_EPOCH'],
   ])('in which a partition has %s delivers that, and the other partitions', async (_, partition, error) => {
     const other = { partition: 1, bytes: batchBytes(data(5, 1)) };
     const [broken, read] = await fetched(5, { ...partition, partition: 0 }, other);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch } from 'kafkajs';
-import { type FetchParts, type Message, patchFetch } from './fetch-decoder.ts';
+import { type FetchParts, leaderErrors, type Message, patchFetch } from './fetch-decoder.ts';
 import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
@@ -33,6 +33,8 @@ type ConsumerGroup = {
   recoverFromFetch: (error: { type?: string }) => Promise<void>;
   cluster: { refreshMetadata: () => Promise<void> };
 };
+/** The parts that the patch of a change of leader needs. */
+type LeaderChangeParts = { consumerGroup: { prototype: Pick<ConsumerGroup, 'fetch' | 'recoverFromFetch'> } };
 type Cluster = {
   brokerPool: { withBroker: <T>(ask: (on: { broker: Broker }) => Promise<T>) => Promise<T | null> };
   findGroupCoordinatorMetadata: (group: object) => Promise<object>;
@@ -111,7 +113,7 @@ export function fetchedFrom(batch: Batch): Fetched {
   const messages = batch.messages as unknown as Message[];
   return {
     offset: fetchedOffsetOf(batch),
-    error: messages.find((message) => 'error' in message)?.error ?? null,
+    error: errorIn(batch),
     throttledMs: throttledMsOf(batch),
     batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
     nextOffset: Number(batch.lastOffset()) + 1,
@@ -119,6 +121,10 @@ export function fetchedFrom(batch: Batch): Fetched {
     end: Number(batch.highWatermark),
   };
 }
+
+/** Why a broker delivers nothing of the partition; null if it delivers. */
+const errorIn = ({ messages }: Batch): string | null =>
+  (messages as unknown as Message[]).find((message) => 'error' in message)?.error ?? null;
 
 /** How long a quota makes the client wait for a batch without records, in milliseconds; 0 without a quota. */
 function throttledMsOf(batch: Batch): number {
@@ -195,28 +201,29 @@ function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
   };
 }
 
-/** The errors of a fetch from a broker that does not lead the partition, or not yet. */
-const leaderErrors = [
-  'UNKNOWN_TOPIC_OR_PARTITION',
-  'LEADER_NOT_AVAILABLE',
-  'NOT_LEADER_FOR_PARTITION',
-  'FENCED_LEADER_EPOCH',
-  'UNKNOWN_LEADER_EPOCH',
-];
-
 /** The pause before the next fetch, in milliseconds, because the brokers may not know the new leader yet. */
 const leaderPauseMs = 100;
 
 /**
- * After a change of leader, kafkajs joins the group again, and all partitions of this process wait for their start
- * offsets. The patch only reads the metadata again, because a new leader does not change the assignment.
+ * After a change of leader, kafkajs discards the whole response and joins the group again, and all partitions of this
+ * process wait for their start offsets. The patch only reads the metadata again, because a new leader does not change
+ * the assignment, and delivers the other partitions.
  */
-function followLeaders({ consumerGroup: { prototype } }: KafkajsParts): void {
-  const recover = prototype.recoverFromFetch;
-  prototype.recoverFromFetch = async function (this: ConsumerGroup, error) {
-    if (!leaderErrors.includes(error.type ?? '')) return recover.call(this, error);
+export function followLeaders({ consumerGroup: { prototype } }: LeaderChangeParts): void {
+  const isOther = (type: string | null = null) => type !== null && leaderErrors.has(type);
+  const readLeaders = async ({ cluster }: Pick<ConsumerGroup, 'cluster'>) => {
     await sleep(leaderPauseMs);
-    await this.cluster.refreshMetadata();
+    await cluster.refreshMetadata();
+  };
+  const { fetch, recoverFromFetch } = prototype;
+  prototype.fetch = async function (this: ConsumerGroup, nodeId) {
+    const batches = await fetch.call(this, nodeId);
+    const led = batches.filter((batch) => !isOther(errorIn(batch)));
+    if (led.length < batches.length) await readLeaders(this);
+    return led;
+  };
+  prototype.recoverFromFetch = async function (this: ConsumerGroup, error) {
+    return isOther(error.type) ? readLeaders(this) : recoverFromFetch.call(this, error);
   };
 }
 
