@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
+import { lostCollections } from '../../services/operations/accept/lost-collections.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -139,6 +140,21 @@ describe('a collection is lost', () => {
     if (loss === 'restored') await putBack();
     return putBack;
   }
+
+  test('a collection that is created again while an operator accepts it stays lost', async () => {
+    const putBack = await lose('tickets', 'restored');
+    const { control, mongo, config } = environment;
+    const { apply } = await lostCollections({ control, mongo, config }, 1);
+    // when a projector that still runs creates it, by a write
+    await environment.database.collection('tickets').drop();
+    await environment.database.createCollection('tickets');
+    await apply?.();
+    expect((await cli('status')).text).toContain(other('tickets'));
+    // then its content is put back, and accepted
+    await putBack();
+    expect((await cli('accept', 'lost', '1', '--why', 'tests')).code).toBe(0);
+    await startAndStop();
+  });
 
   test.each(cases)('$collection, $loss', async (one) => {
     const putBack = await lose(one.collection, one.loss);

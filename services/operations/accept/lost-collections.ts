@@ -5,11 +5,11 @@ import {
   RebuildRefused,
 } from '../../../shared/control/generations.ts';
 import {
+  compareWithManifest,
   createCollection,
   describeLost,
   type LostCollection,
   manifestOf,
-  readLost,
 } from '../../../shared/control/manifest.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { changeRegistry, replaceManifests, requireRegistry } from '../../../shared/control/registry.ts';
@@ -18,20 +18,25 @@ import { readCollections } from '../../../shared/store/structures.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Acceptable } from './acceptable.ts';
 
-type LostDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config'>;
+type LostDeps = Pick<OperatorDeps, 'control' | 'mongo'> & {
+  config: Pick<OperatorDeps['config'], 'DATABASE_NAME'>;
+};
 
 /**
- * The collections of the control database and of a generation that are gone or replaced. The acceptance takes an
- * existing collection as it is, and creates a lost collection of the control database empty. Throws `RebuildRefused` if
- * the progress or documents are gone: the API would answer from an empty collection as if they had never existed.
+ * The collections of the control database and of a generation that are gone or replaced. The acceptance takes the
+ * existing collections that were read here, and creates a lost collection of the control database empty. Throws
+ * `RebuildRefused` if the progress or documents are gone: the API would answer from an empty collection as if they had
+ * never existed.
  */
 export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {
   const { control, mongo, config } = deps;
   const registry = await requireRegistry(control);
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);
-  const ofControl = await readLost(control, registry.manifest);
   const { manifest } = generationOf(registry, number);
-  const ofGeneration = await readLost(database, manifest);
+  const controlCollections = await readCollections(control);
+  const documentCollections = await readCollections(database);
+  const ofControl = compareWithManifest(control.databaseName, registry.manifest, controlCollections);
+  const ofGeneration = compareWithManifest(database.databaseName, manifest, documentCollections);
   const gone = ofControl.filter(({ is }) => is === 'gone');
   const irreplaceable = [
     ...gone.filter(({ collection }) => collection === 'progress'),
@@ -49,12 +54,16 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
     ],
     apply: async () => {
       for (const { collection } of gone) await createCollection(control, collection);
-      const controlCollections = await readCollections(control);
-      const documentCollections = await readCollections(database);
+      const added = manifestOf(
+        await readCollections(control),
+        gone.map(({ collection }) => collection),
+      );
+      // A collection that was created again since the operator saw it stays lost.
+      const seenOfControl = new Map([...controlCollections, ...Object.entries(added)]);
       await changeRegistry(control, (read: GenerationRegistry) => {
         const controlNames = Object.keys(read.manifest ?? {});
         const documentNames = Object.keys(generationOf(read, number).manifest ?? {});
-        const controlManifest = manifestOf(controlCollections, controlNames);
+        const controlManifest = manifestOf(seenOfControl, controlNames);
         const documentManifest = manifestOf(documentCollections, documentNames);
         return replaceManifests(number, controlManifest, documentManifest)(read);
       });
