@@ -11,7 +11,7 @@ type Golden = Record<Kind, { state: { id: string }; sortKeys: object; joined: { 
 /** An instant at which no golden document has expired. */
 export const now = () => new Date('2026-01-01T13:00:00Z');
 
-/** A suffix of each id, and an organization. */
+/** An organization, and the suffix of the ids of its documents. */
 type Owner = { suffix: string; orgId: string };
 const owner: Owner = { suffix: '', orgId: 'org_a' };
 export const otherOwner: Owner = { suffix: '_b', orgId: 'org_b' };
@@ -38,17 +38,17 @@ export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, ve
     const id = `${state.id}${suffix}`;
     return { _id: id, orgId, version: 1, revision: 1, state: { ...state, id }, ...joined, ...sortKeys };
   };
-  // Every test store has keys of its own.
+  // Every test store has its own keys.
   const served = kinds.filter((kind) => kind !== 'apiKey');
   const documents = served.map((kind) => [kind, [stored(kind), ...(further[kind] ?? [])]] as const);
   return { ...further, ...Object.fromEntries(documents) } as Documents;
 }
 
-/** A path with the id of the example, whose collection its second segment names. */
+/** A route's path with the id of the golden document of the collection that its second segment names. */
 const fill = (path: string, suffix: string) =>
   path.replace(':id', `${exampleId(path.split('/')[2])}${suffix}`);
 
-/** Every route, with the path of a golden document, and of one of the other organization. */
+/** Every route, with the URL of a golden document, and the URL of a document of the other organization. */
 export const routes = createRoutes({ now, brand: 'svc' }).map((route) => ({
   path: route.path,
   route,

@@ -35,7 +35,7 @@ const policy =
   "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 test.each(everyPage)(
-  'given no key, when %s is read, then it is a page that loads nothing from other hosts',
+  '%s is served without a key, as a page that loads nothing from other hosts',
   async (path) => {
     const { status, headers } = await read(path);
     expect(status).toBe(200);
@@ -51,7 +51,7 @@ test.each(everyPage)(
   },
 );
 
-/** The Markdown of each page, and the index of all. */
+/** The paths of the index and of each page in Markdown, with their content types. */
 const texts = [
   ['/llms.txt', 'text/plain; charset=utf-8'],
   ...everyPage
@@ -59,7 +59,7 @@ const texts = [
     .map((path) => [`${path}.md`, 'text/markdown; charset=utf-8']),
 ] as [string, string][];
 
-test.each(texts)('given no key, when %s is read, then it is Markdown', async (path, type) => {
+test.each(texts)('%s is served without a key, as Markdown', async (path, type) => {
   const reply = await read(path);
   expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status: 200, type });
   expect(reply.headers.get('content-security-policy')).toBe(policy);
@@ -71,15 +71,15 @@ test.each(texts)('given no key, when %s is read, then it is Markdown', async (pa
 });
 
 test('llms.txt has a line for each page, and every link in Markdown leads to a page', async () => {
-  const found = new Map<string, string>();
-  for (const [path] of texts) found.set(path, await (await read(path)).text());
+  const textByPath = new Map<string, string>();
+  for (const [path] of texts) textByPath.set(path, await (await read(path)).text());
   const linksOf = (path: string) =>
-    [...(found.get(path) ?? '').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to.replace(/#.*/, ''));
+    [...(textByPath.get(path) ?? '').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to.replace(/#.*/, ''));
   const listed = texts.slice(1).map(([path]) => path);
   expect(linksOf('/llms.txt').toSorted()).toEqual([...listed, '/openapi.json'].toSorted());
-  for (const line of (found.get('/llms.txt') ?? '').split('\n').filter((each) => each.startsWith('- ')))
+  for (const line of (textByPath.get('/llms.txt') ?? '').split('\n').filter((text) => text.startsWith('- ')))
     expect(line).toMatch(/^- \[[^\]]+\]\(\/[^)]+\): .+\.$/);
-  const targets = [...found.keys()].flatMap(linksOf);
+  const targets = [...textByPath.keys()].flatMap(linksOf);
   expect(targets.filter((to) => ![...listed, '/openapi.json'].includes(to))).toEqual([]);
   expect(targets.length).toBeGreaterThan(100);
 });
@@ -89,7 +89,7 @@ test.each([
   '/docs/nothing',
   '/docs/errors/__proto__',
   '/docs/assets/x/site.css',
-])('a page that does not exist, read at %s, is answered by a page that no cache keeps', async (path) => {
+])('%s, which does not exist, is answered with 404 and a page that no cache keeps', async (path) => {
   const reply = await read(path);
   expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
     status: 404,
@@ -103,7 +103,7 @@ test.each([
 });
 
 test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
-  'a search %s is answered',
+  'a search with the query "%s" is answered, without markup from the query',
   async (query) => {
     const reply = await read(`/docs/search${query}`);
     expect({
@@ -116,30 +116,38 @@ test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
   },
 );
 
-test.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi.json'])(
-  '%s: unchanged it is 304; HEAD has no body; other methods and plain HTTP are refused',
-  async (path) => {
-    const etag = (await read(path)).headers.get('etag') ?? '';
-    const unchanged = await readRaw(path, { 'If-None-Match': `"other", ${etag}` });
-    expect({ status: unchanged.status, bytes: unchanged.body.length, etag: unchanged.headers.etag }).toEqual({
-      status: 304,
-      bytes: 0,
-      etag,
-    });
+describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi.json'])('%s', (path) => {
+  let etag = '';
+  beforeAll(async () => {
+    etag = (await read(path)).headers.get('etag') ?? '';
+  });
+
+  test('answers a reader of the unchanged page with 304 and no body', async () => {
+    const { status, headers, body } = await readRaw(path, { 'If-None-Match': `"other", ${etag}` });
+    expect({ status, bytes: body.length, etag: headers.etag }).toEqual({ status: 304, bytes: 0, etag });
+  });
+
+  test('answers HEAD without a body', async () => {
     const head = await read(path, { method: 'HEAD' });
     expect({ status: head.status, etag: head.headers.get('etag'), text: await head.text() }).toEqual({
       status: 200,
       etag,
       text: '',
     });
+  });
+
+  test('allows GET, HEAD and OPTIONS alone', async () => {
     const allow = 'GET, HEAD, OPTIONS';
     const options = await read(path, { method: 'OPTIONS' });
     expect({ status: options.status, allow: options.headers.get('allow') }).toEqual({ status: 204, allow });
     const post = await read(path, { method: 'POST' });
     expect({ status: post.status, allow: post.headers.get('allow') }).toEqual({ status: 405, allow });
+  });
+
+  test('refuses plain HTTP', async () => {
     expect((await fetch(api.url + path)).status).toBe(403);
-  },
-);
+  });
+});
 
 test('assets are compressed as requested, and browsers cache them', async () => {
   const page = await (await read('/docs')).text();
@@ -155,7 +163,7 @@ test('assets are compressed as requested, and browsers cache them', async () => 
   expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
 });
 
-test('/openapi.json is served to anyone, with a key or without', async () => {
+test('/openapi.json is served with a valid key, with an invalid key and without a key', async () => {
   for (const token of [null, tokens.a, 'nonsense']) {
     const answer = await api.get('/openapi.json', { token });
     expect(answer.status).toBe(200);
