@@ -15,7 +15,8 @@ type BrokerMonitorDeps = {
 };
 
 /**
- * The intervals of the monitor. It creates a fresh client only twice a minute, because each logs its failed attempts.
+ * The intervals of the monitor. A fresh client is created only twice a minute, because each one logs its failed
+ * attempts.
  */
 const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 

@@ -22,7 +22,7 @@ export const projectorSettings = {
     .describe(
       'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
     ),
-  // A date beyond the range of JavaScript's would be stored as 1970, and the tombstone would expire at once.
+  // A date beyond the range of JavaScript would be stored as 1970, and the tombstone would expire immediately.
   TOMBSTONE_DAYS: integer(1, 36_500)
     .default(30)
     .describe(

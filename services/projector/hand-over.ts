@@ -47,7 +47,7 @@ export type Attempt = {
   onConflicting?: () => void;
 };
 
-/** The effect of a chunk. It is durable. */
+/** The durable effect of a chunk. */
 export type Applied = {
   /** The number of events that were applied, duplicates and old ones among them. */
   events: number;

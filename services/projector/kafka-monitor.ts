@@ -2,7 +2,7 @@ import { explained } from '../../shared/kafka/errors.ts';
 import type { Announcement } from './announce-projector.ts';
 
 export type KafkaMonitor = {
-  /** Waits for an answer of Kafka. Announces a missing answer after ten seconds, and a failure at once. */
+  /** Waits for an answer of Kafka. Announces a missing answer after ten seconds, and a failure immediately. */
   track: <T>(reading: Promise<T>) => Promise<T>;
 };
 

@@ -36,7 +36,7 @@ type LoopDeps = {
   onDropped: (error: Error) => void;
 };
 
-/** Everything that wakes by itself while a projector runs. */
+/** The running loops of a projector, as one part of the process. */
 export type Loops = {
   live: () => string | null;
   /** Saves progress and commits, once. */

@@ -6,7 +6,7 @@ export class WallClockSet extends Error {
   override name = 'WallClockSet';
 }
 
-/** The largest harmless step of the clock, in milliseconds. It delays kafkajs less than a session lasts. */
+/** The largest harmless step of the clock, in milliseconds, which delays kafkajs less than a session lasts. */
 const stepMaxMs = 5_000;
 
 /**

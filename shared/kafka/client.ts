@@ -52,7 +52,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 
 /**
  * Error responses that pass, and after which the client asks again. During a rebalance every heartbeat and commit gets
- * one; after a topic is created or a leader moves, every request. They are logged at level debug, because a lasting
+ * one; after a topic is created or a leader moves, every request. These errors are logged at level debug: a lasting
  * error is also logged by the part of the projector that waits for the answer.
  */
 const passingErrors = [

@@ -267,7 +267,7 @@ type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 type AbortFilter = (batch: BatchHeader, firstKey: Buffer | null | undefined) => boolean;
 
 /**
- * Returns a function to call for each batch, in the order of the log. It decides as the Java consumer does whether the
+ * Returns a function to call for each batch, in the order of the log. As the Java consumer does, it decides whether the
  * transaction of the batch was aborted. Brokers list aborted transactions in the order in which they ended.
  */
 export function createAbortFilter(aborted: AbortedTransaction[]): AbortFilter {

@@ -16,7 +16,7 @@ export const memoryOf = (bytes: Buffer): Memory => ({
  */
 export const createOutput = (bytes: number): Memory => memoryOf(Buffer.allocUnsafeSlow(bytes));
 
-/** The error of a batch that exceeds the limit. It is thrown before the output is allocated. */
+/** The error of a batch that exceeds the limit, thrown before the output is allocated. */
 export const tooLarge = (codec: string, bytesMax: number) =>
   new RangeError(`its ${codec} content takes more than ${bytesMax} bytes decompressed`);
 

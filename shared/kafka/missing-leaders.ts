@@ -23,7 +23,7 @@ type OffsetManager = {
 const codesWithLeader = [0, 9];
 
 /**
- * If one partition has no leader or one topic is unknown, kafkajs rejects all metadata. It then cannot fetch, join a
+ * If one partition has no leader or one topic is unknown, kafkajs rejects all metadata, so it cannot fetch, join a
  * group or read offsets. The patch gives such a partition the leader -1, from which kafkajs never fetches, and such a
  * topic no partitions. Metadata without any known topic still fails. An error about missing permissions names the
  * topics.

@@ -5,13 +5,13 @@ import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts
 import { observeStages, timeStore } from './stages.ts';
 
 /*
- * The way of a chunk. Its partition calls `apply`, and waits for the promise.
+ * The way of a chunk. A partition calls `apply` for its chunk, and waits for the promise.
  *
- *   a large chunk    is a group of its own, and begins at once
+ *   a large chunk    is a group of its own, and begins immediately
  *   a small chunk    waits for the group before it to end, then joins the next group
- *   a group          phase 1 of its chunks together, then phase 2 of each chunk by itself: phases.ts
+ *   a group          phase 1 of all its chunks together, then phase 2 of each chunk: phases.ts
  *
- * If a group fails, each of its chunks is applied again by itself. If that fails, its partition retries.
+ * If a group fails, each of its chunks is applied again as a separate group. If that fails, its partition retries.
  */
 
 export type Applier = {
@@ -28,9 +28,9 @@ type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
 
 type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeconds'>;
 
-/** A chunk of this many records gains nothing from a group, so it begins at once, beside others. */
+/** The number of records from which a chunk gains nothing from a group. It then begins immediately, beside others. */
 const largeChunkRecords = 300;
-/** A group with this many records takes no further chunk. */
+/** The number of records from which a group takes no further chunk. */
 const groupRecordsMax = 1_000;
 /** The pause after a group, in milliseconds. In this time its partitions hand over chunks for the next group. */
 const gatherMs = 10;
@@ -61,7 +61,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
       if (isOneAtATime) await Promise.allSettled(secondPhases);
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error);
-      // One chunk may be the cause. Applied by itself, it fails again, and the other chunks succeed.
+      // One chunk may be the cause. As separate groups, only this chunk fails again, and the others succeed.
       for (const member of group) {
         const attempt = applyGroup([member]);
         if (isOneAtATime) await attempt;

@@ -22,7 +22,7 @@ import { parseRecord } from './parse-record.ts';
  * How a group of chunks is applied, in this order:
  *   parseChunk      each record becomes a change, or is rejected
  *   applyChanges    phase 1, all chunks together: writes the documents, and refreshes the few that depend on them
- *   finish          phase 2, each chunk by itself: large fan-outs, dead letters, erasure of deleted entities
+ *   finish          phase 2, for each chunk: large fan-outs, dead letters, erasure of deleted entities
  */
 
 export type FinishDeps = ReconcileDeps & StoreDeadLettersDeps;

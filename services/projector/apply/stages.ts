@@ -6,7 +6,7 @@ import type { Store } from '../materialize/store.ts';
 type StageOfGroup = 'work' | 'read' | 'write';
 
 /**
- * The stages of a chunk, from the timestamp of its first record to its effect. They do not overlap. docs/metrics.md
+ * The stages of a chunk, from the timestamp of its first record to its effect, without overlap. docs/metrics.md
  * describes each stage.
  */
 export const stages = [

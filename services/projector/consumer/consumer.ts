@@ -57,8 +57,8 @@ export type RunningConsumer = AssignedPartitions & {
 export const shutdownGraceMs = 15_000;
 
 /**
- * The consumer has this long to save the progress, and as long to leave the group, in milliseconds. Both fit into the
- * deadline that `main` sets.
+ * The longest time for saving the progress, and the longest for leaving the group, in milliseconds. Both together fit
+ * into the deadline that `main` sets.
  */
 const leaveWithinMs = 3_000;
 
@@ -140,8 +140,8 @@ function createConsumer(
     rebalanceTimeout: 60_000,
     // The consumer notices an added partition within this time.
     metadataMaxAge: 10_000,
-    // A broker sends new records at once, and otherwise answers after this time. It is short, because kafkajs sends no
-    // heartbeat before the answer, and a stopping consumer waits for the answer.
+    // A broker sends new records immediately, and otherwise answers after this time. The time is short, because kafkajs
+    // sends no heartbeat before the answer, and a stopping consumer waits for the answer.
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
     // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,

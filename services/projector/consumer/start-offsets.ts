@@ -55,8 +55,8 @@ export async function findStartOffsets(
 ): Promise<StartOffset[]> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
-  // A projector applies a record, then saves its progress, then commits. These reads go in the reverse order, so a
-  // projector that is at work meanwhile makes no committed offset appear ahead of the progress.
+  // A projector applies a record, then saves its progress, then commits. The reads go in the reverse order. Otherwise
+  // the commits of a projector that works at the same time would seem ahead of the progress.
   const committed = await committedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
@@ -82,7 +82,7 @@ export async function findStartOffsets(
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
     // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
-    // long. It is ahead if another client has committed or reset it, or if MongoDB was restored.
+    // long. The offset is ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
       applied: applied.position,

@@ -16,8 +16,9 @@ export const shareOf = (megabytesMax: number, topics: string[]): number =>
 export const filledPart = (sizes: Map<string, number>, shareBytes: number): number =>
   Math.max(0, ...sizes.values()) / shareBytes;
 
-/** A measurement is used for this long, in milliseconds, unless this process adds this part of a share before. */
+/** How long a measurement is used, in milliseconds. */
 const measuredForMs = 5_000;
+/** The part of a share after whose addition by this process the bytes are measured again. */
 const measureAfterPart = 1 / 8;
 
 /**

@@ -13,7 +13,7 @@ import { subjectsOf } from './subjects.ts';
 /** A record that is not applied. `error` is set if the projector's code has thrown it for this record. */
 export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
-/** The stored bytes of a record, and the entities that they name. They depend on the record alone. */
+/** The stored bytes of a record, and the entities that they name: the fields that depend only on the record. */
 export type RecordFields = Omit<RecordBytes, '_id' | 'storedAt'>;
 
 /**
@@ -85,9 +85,11 @@ function identityOf(record: KafkaRecord): Pick<RecordBytes, 'orgId' | 'versioned
  */
 export const attachedBytesMax = 8 * 1024 * 1024;
 
-/** The size of a document without the bytes. It also bounds the number of small dead letters. */
+/** The size of a document without the bytes. By it, the share of a topic also bounds the number of small documents. */
 const documentOverheadBytes = 1024;
-/** The most that MongoDB adds to the name and value of a header. It matters for many small headers. */
+/**
+ * The most bytes that MongoDB adds to the name and value of a header. Without them, many small headers would seem free.
+ */
 const headerOverheadBytes = 64;
 
 /** The `bytes` of the record in Kafka, and the `size` that its attachment takes of the share of its topic. */

@@ -89,7 +89,7 @@ export async function erasuresAmong(
 
 /**
  * Called by the sweep. Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases
- * those of deleted entities. It completes the work of two crashes: of a worker that has stored bytes before its own
+ * those of deleted entities. This completes the work of two crashes: of a worker that has stored bytes before its own
  * recheck, and of a client that has purged or closed a dead letter before it removed the bytes.
  */
 export async function eraseSince(
@@ -152,7 +152,7 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
  * A dead letter is erased if its record can no longer have an effect: it has the deleted version or an older one, or
  * comes before the tombstone. If only a tombstone has deleted the version, a later record of that version still has an
  * effect. Without a readable version, the dead letter is erased if it is not later than the latest deletion. If the
- * entity came back since, the result is the same as if each record were applied by itself.
+ * entity came back since, the result is the same as if each record were applied separately.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;

@@ -8,7 +8,7 @@ export const rejected = (reason: Rejection['reason'], detail: string) => ({ reje
 /** The data of an event, not validated yet; the value is undefined if the event has no data. */
 export type Data = { value: unknown } | { rejected: Rejection };
 
-/** An event with its attributes as received. Its data is decoded only on demand. */
+/** An event with its attributes as received. `data` decodes the data on demand. */
 export type RawEvent = { attributes: Record<string, unknown>; data: () => Data };
 
 /** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason for a rejection. */
@@ -16,7 +16,7 @@ type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**
  * The headers of the last record in structured mode. Producers repeat them in every record, so equal headers are not
- * decoded again. It is the only state of this folder, and no result depends on it.
+ * decoded again. No result depends on this variable, the only state of the folder.
  */
 let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 

@@ -27,7 +27,7 @@ export const entityVersion = fieldOf<number, unknown>((value, payload) => {
 /** Only blanks and control characters are rejected, since the URI reference is never followed. */
 const uriReference = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a URI reference');
 
-/** The attributes that the projector reads. It ignores all others. */
+/** The attributes that the projector reads. All others are ignored. */
 export type Attributes = {
   specversion: '1.0';
   /** The id of the event. */

@@ -15,8 +15,8 @@ import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It should throw for no bytes; if it does, `parseRecord` turns the record into
- * a dead letter. It drops fields and headers outside the event contract, including secrets.
+ * Parses a record of the topic of `kind`. Drops fields and headers outside the event contract, including secrets.
+ * Should never throw: `parseRecord` turns a record for which this function throws into a dead letter.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);

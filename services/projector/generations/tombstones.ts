@@ -24,7 +24,9 @@ const recordedStep = 1.1;
 /** The shortest lag that is recorded, in seconds. Kafka keeps tombstones for much longer. */
 const recordedFromSeconds = 60;
 
-/** Returns the longest lag to record, in seconds. It rises in steps, so that a lag of days costs few writes. */
+/**
+ * Returns the longest lag to record, in seconds. The recorded lag rises in steps, so a lag of days costs few writes.
+ */
 export const longestLag = (seconds: number, recorded: number): number =>
   seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
 

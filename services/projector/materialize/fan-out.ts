@@ -22,7 +22,7 @@ export type UpdateDeps = ReconcileDeps & {
   onFanOut?: (documents: number) => void;
 };
 
-/** The most documents of one kind that a fan-out refreshes at a time. It limits the memory of a fan-out. */
+/** The most documents of one kind that a fan-out refreshes at a time. This limits the memory of a fan-out. */
 export const documentsAtOnce = 1_000;
 
 /** Changes of one kind, in log order. */

@@ -10,7 +10,7 @@ import {
 /** How far a batch has been read: the byte at which the next record begins, and the number of records before it. */
 export type BatchPlace = { at: number; count: number };
 
-/** A decompressed batch. Its records are decoded on demand. */
+/** A decompressed batch, whose records are decoded on demand. */
 export type OpenBatch = {
   /** The memory that the decompressed records take besides the batch itself. */
   bytes: number;

@@ -1,6 +1,6 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 
-/** The state of a partition. It shows why its records wait. */
+/** The state of a partition, which shows why its records wait. */
 export type PartitionState =
   /** The group has assigned the partition, but fetching waits for its start offset. */
   | { name: 'finding-start' }
@@ -19,7 +19,7 @@ export type PartitionState =
   | { name: 'stopped' };
 
 /*
- * The life of a partition. It may stop in every state.
+ * The life of a partition. A partition may stop in every state.
  *
  *   finding-start ──its start offset is found──→ idle
  *   idle          ──records are queued─────────→ waiting or applying

@@ -37,7 +37,7 @@ export type PartitionDeps = TopicPartition & {
   logger: Logger;
   /** Limits the lines about refusals of the servers, of all partitions together. */
   limitRefusals: LogLimit;
-  /** The pause before a failed chunk is retried, in milliseconds. It grows with each attempt. */
+  /** The first pause before a failed chunk is retried, in milliseconds. Each further pause is longer by this time. */
   retryDelayMs: number;
 };
 
@@ -264,7 +264,7 @@ export class Partition {
     this.#setState(applying);
   }
 
-  /** Applies records, and tries again until every record is applied. It never skips a record by itself. */
+  /** Applies records, and tries again until every record is applied. Only an operator can skip a record. */
   async #apply({ records }: Taken, arrival: Arrival): Promise<Applied> {
     if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;

@@ -1,7 +1,7 @@
 /**
  * Counts the progress of attempts that each repeat the whole chunk: only parts beyond the furthest earlier attempt
  * count. Otherwise a chunk that fails again and again would never count as stuck. Call the returned function at the
- * start of each attempt. It returns the function to call after each durable part. `isSaved`: a later attempt begins
+ * start of each attempt. This call returns the function for each durable part. `isSaved`: a later attempt begins
  * after this part.
  */
 export function createProgressCounter(onProgress: () => void): () => (isSaved?: boolean) => void {

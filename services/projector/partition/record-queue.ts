@@ -56,7 +56,7 @@ export type RecordQueue = {
   releaseBatch: (taken?: Taken) => void;
   /** Frees the memory of records, and of their batch, above their share. Called once they are applied or given up. */
   release: (taken: Taken) => void;
-  /** Empties the queue. It takes no further batches. */
+  /** Empties the queue. A closed queue takes no further batches. */
   close: () => void;
 };
 
@@ -97,7 +97,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const batches = createBatchList(deps.chunkBytesMax);
   let isClosed = false;
   const head = createHead(deps, () => isClosed);
-  /** Removes the first batch. It stays decompressed while large records of it are used. */
+  /** Removes the first batch. If its records are large, the batch stays decompressed until `release`. */
   const shift = (taken: Taken): void => {
     if (taken.isLarge) taken.isReadToEnd = true;
     else head.release();

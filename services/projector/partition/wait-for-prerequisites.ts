@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Positions } from './positions.ts';
 
-/** A partition with at least this many records to apply has a backlog. */
+/** The number of records to apply from which a partition has a backlog. */
 const backlogMin = 200;
 const pollMs = 20;
 /** The longest that a partition waits in one backlog, in milliseconds, outside a load. */
@@ -14,7 +14,7 @@ type NextChunk = { topic: string; position: number; end: () => number };
  * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll.
  *
  * A partition with a backlog waits while its prerequisite topics have a backlog too. Otherwise most documents would be
- * written once without the entities that they refer to, and again after these. It waits for the records that those
+ * written once without the entities that they refer to, and again after these. The wait is for the records that those
  * topics had when the wait began, for ten minutes at most, and for no stalled partition. While a build loads, it waits
  * for all prerequisites without these limits.
  */

@@ -54,17 +54,20 @@ export type CommitLoop = {
   stop: () => Promise<void>;
 };
 
-/** MongoDB or the brokers have refused this process for long. Its successor reads settings and certificates again. */
+/**
+ * MongoDB or the brokers have refused this process for a minute. The next process reads settings and certificates
+ * again.
+ */
 class Refused extends Error {
   override name = 'Refused';
 }
 
-/** An extra run at the end of a backlog needs at least this many records since the last run. */
+/** The number of records since the last run from which the end of a backlog causes an extra run. */
 const extraRunMin = 1_000;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
- * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
+ * of the assigned partitions and raises the watermark, then commits. The commit is last, so no committed offset is
  * ahead of saved progress. The next runs do not wait for a commit. Otherwise a group coordinator that is away would
  * hold the watermark.
  */
@@ -117,7 +120,7 @@ export function startCommitLoop(
       reportFailure(deps, error);
     },
   });
-  // If a backlog ends, the next run starts at once.
+  // If a backlog ends, the next run starts immediately.
   partitions.onApplied((_partition, { events, rejected }) => {
     appliedSince += events + rejected.length;
     if (appliedSince >= extraRunMin && partitions.isCaughtUp()) runNow();

@@ -11,7 +11,7 @@ import { guardOf, unreadableField } from '../materialize/envelope.ts';
 import { envelopeProjection } from '../materialize/mongo-store.ts';
 import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
-/** The most documents of a page. It limits the memory of a sweep, and the duration of one command. */
+/** The most documents of a page. This limits the memory of a sweep, and the duration of one command. */
 const pageSize = 500;
 
 /** The fields with the retention: of a living channel, and of a deleted channel. */

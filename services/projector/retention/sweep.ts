@@ -6,7 +6,7 @@ import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fa
 import type { Write } from '../materialize/store.ts';
 import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
 
-/** The most pages of a channel that are swept before the next channel. It limits the wait of the other channels. */
+/** The most pages of a channel that are swept before the next channel. This limits the wait of the other channels. */
 const pagesPerSlice = 20;
 
 export type SweepDeps = UpdateDeps & {
@@ -15,7 +15,7 @@ export type SweepDeps = UpdateDeps & {
   asOf: Date;
   /**
    * Whether to read all conversations of the channels with a retention. Otherwise the sweep reads only conversations
-   * that were created early enough to have expired. It then misses interrupted purges, and old messages of later
+   * that were created early enough to have expired. Such a sweep misses interrupted purges, and old messages of later
    * conversations.
    */
   isComplete: boolean;

@@ -85,7 +85,7 @@ type SweeperTimes = {
   intervalMs?: number;
   /** How often the sweeper checks whether it is the owner, and whether a sweep is due. */
   pollMs?: number;
-  /** A sweep without progress for this time has failed. It is longer than the largest deletion by one command takes. */
+  /** The time after which a sweep without progress has failed. One command of the largest deletion takes less. */
   stalledAfterMs?: number;
   /** A monotonic clock. */
   nowMs?: () => number;

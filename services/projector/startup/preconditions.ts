@@ -55,7 +55,7 @@ export type Opened = {
 export type GroupDeps = Opened &
   BrokerDeps & { config: Pick<ProjectorConfig, 'CONSUMER_GROUP' | 'KAFKA_SESSION_TIMEOUT_MS'> };
 
-/** MongoDB answers. It comes first, because a command before `connect` would close the driver's topology forever. */
+/** MongoDB answers. `connect` comes first, because an earlier command would close the driver's topology forever. */
 export const connectStore = preconditionsOf<Pick<StoreDeps, 'mongo'> & { config: DatabaseSetting }>().and({
   name: 'MongoDB',
   setting: 'MONGODB_URL',

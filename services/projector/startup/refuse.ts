@@ -20,7 +20,7 @@ type MembershipDeps = {
 
 /**
  * Returns the projector's membership. Refuses a start on other topics than the generation has followed: the projector
- * would apply their records to documents of the former topics, whose progress would hold the watermark for good.
+ * would apply their records to documents of the former topics, whose progress would hold the watermark forever.
  */
 export async function openMembership(deps: MembershipDeps): Promise<OwnMembership> {
   const { control, config, registered, topics, isTrial } = deps;
