@@ -1,16 +1,11 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { placeText } from '../../shared/control/ledger.ts';
 import { requestIdShape } from '../../shared/control/request-traces.ts';
 import { recordTimeText } from '../../shared/documents/instant.ts';
 import { shellWord } from '../operations/deployment.ts';
 import { explain, idInTrace } from '../operations/explain/explain.ts';
 import type { Explanation } from '../operations/explain/explanation.ts';
-import {
-  documentRows,
-  type Ingredient,
-  ingredients,
-  notFoundText,
-  placeText,
-} from '../operations/explain/rows.ts';
+import { documentRows, type Ingredient, ingredients, notFoundText } from '../operations/explain/rows.ts';
 import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { SelectVerb } from './context.ts';

@@ -1,12 +1,12 @@
 import type { Collection, Db, MongoClient } from 'mongodb';
 
-/** The limits of each read: MongoDB ends it after `maxTimeMS`, and sooner if the signal aborts. */
-export type ReadLimits = { maxTimeMS: number; signal: AbortSignal };
-
 /*
  * Wraps the driver's objects, so that every read that the operations begin has time limits, without an option in each
  * of their functions.
  */
+
+/** The limits of each read: MongoDB ends it after `maxTimeMS`, and sooner if the signal aborts. */
+export type ReadLimits = { maxTimeMS: number; signal: AbortSignal };
 
 /** The methods of a collection that read. The second argument of each has the options. */
 const reads = new Set<PropertyKey>(['find', 'findOne', 'aggregate', 'countDocuments']);

@@ -36,14 +36,14 @@ export type GenerationFacts = {
   lagSeconds: number | null;
   /** Its progress has an instant, but the watermark is missing: a projector always stores both. */
   isWatermarkLost: boolean;
-  /** The faults of its collections and indexes. Before its first projector has created them, their absence is none. */
+  /** The faults of its collections and indexes. Until its first projector has created them, none counts as missing. */
   structures: StructureFacts;
   partitions: PartitionFacts[];
   /** Records that a build applies after its load, because they were published after its start. */
   recordsAfterLoad: number;
   /** The sums over the partitions of each topic. */
   topics: TopicFacts[];
-  /** In records. */
+  /** The sum of the known lags of its partitions, in records. */
   lag: number;
   /** When a projector last saved progress; null without saved progress. */
   savedAt: Date | null;

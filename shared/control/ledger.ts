@@ -96,6 +96,7 @@ export const spanIdOf = ({ topic, partition, offset }: RecordPlace): string =>
 export const recordId = ({ topic, partition, offset, timestampMs }: RecordKey): string =>
   `${topic}/${partition}/${offset}@${timestampMs}`;
 
+/** The place of a record: `<topic>/<partition>/<offset>`. */
 export const placeText = ({ topic, partition, offset }: RecordPlace): string =>
   `${topic}/${partition}/${offset}`;
 

@@ -1,15 +1,10 @@
+import { placeText } from '../../../shared/control/ledger.ts';
 import { requestIdShape } from '../../../shared/control/request-traces.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
 import type { ExplainedDocument, Explanation } from '../../operations/explain/explanation.ts';
-import {
-  documentRows,
-  type Ingredient,
-  ingredients,
-  notFoundText,
-  placeText,
-} from '../../operations/explain/rows.ts';
+import { documentRows, type Ingredient, ingredients, notFoundText } from '../../operations/explain/rows.ts';
 import type { Row } from '../../operations/row.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import { ago, command, definitions, number, type Page, timeOf, withAges } from '../layout.ts';

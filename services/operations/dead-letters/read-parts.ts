@@ -40,6 +40,7 @@ async function readSizes(control: Db, entries: LedgerRecord[]): Promise<Map<stri
   return new Map(found.map(({ _id, bytes }) => [_id, bytes]));
 }
 
+/** Divides entries into runs, so that each run is read in one way. Keeps their order. */
 function runsOf(entries: LedgerRecord[], sizes: Map<string, number>): Run[] {
   const runs: Run[] = [];
   for (const entry of entries) {
@@ -74,7 +75,7 @@ async function readStored({ control }: Deps, entries: LedgerRecord[]): Promise<P
 async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
   const [first] = entries;
   if (!first) return;
-  if (!readRecords) throw new Error('the bytes of some were removed meanwhile');
+  if (!readRecords) throw new Error('the bytes of some dead letters were removed meanwhile');
   const byOffset = Map.groupBy(entries, ({ offset }) => offset);
   const missing = new Set(entries);
   for (let offsets = [...byOffset.keys()]; offsets.length > 0;) {

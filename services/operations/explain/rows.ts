@@ -8,7 +8,7 @@ export const notFoundText = ({ id, completeTo, refused }: Explanation): string =
 
 /** The rows about a document as a whole. `now` is the time of the explanation. */
 export function documentRows(document: ExplainedDocument, now: string): Row[] {
-  const { generation, generationState, orgId, status, partition } = document;
+  const { generation, generationState, orgId, status, partition, fanOut, differsFromActive } = document;
   const state =
     generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
   const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
@@ -25,12 +25,9 @@ export function documentRows(document: ExplainedDocument, now: string): Row[] {
       'partition',
       partition && `complete up to ${partition.completeTo} (${seconds} s ago), ${waiting} to apply`,
     ],
-    [
-      'fan-out',
-      document.fanOut && `in progress: ${document.fanOut.from} after ${document.fanOut.after || 'the start'}`,
-    ],
+    ['fan-out', fanOut && `in progress: ${fanOut.from} after ${fanOut.after || 'the start'}`],
     ['fresh join', freshJoinText(document.outdated)],
-    ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
+    ['vs active', differsFromActive && (differsFromActive.join(', ') || 'no difference')],
   ];
 }
 
@@ -60,7 +57,3 @@ export function ingredients(document: ExplainedDocument): Ingredient[] {
     ...references.map(({ edge, ...reference }) => ({ ...reference, field: edge })),
   ];
 }
-
-/** The place of a record: `<topic>/<partition>/<offset>`. */
-export const placeText = ({ topic, partition, offset }: NonNullable<Ingredient['record']>): string =>
-  `${topic}/${partition}/${offset}`;
