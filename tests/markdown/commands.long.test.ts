@@ -11,7 +11,7 @@ import { type Step, steps } from './plan.ts';
 /** The services that still run during the next steps. */
 const running: Service[] = [];
 
-// Defined first, so that Jest stops everything before it removes the folder with the clone.
+// This hook comes before the hook of the folder, so Jest stops the services before it removes the clone.
 afterAll(async () => {
   await Promise.all(running.map((service) => service.stop()));
   await shell('npm run stack -- down');
@@ -43,7 +43,7 @@ async function shell(line: string, cwd = clone()): Promise<{ code: number; outpu
   return { code, output };
 }
 
-/** Runs a service until it serves, and then either leaves it to run or stops it in order. */
+/** Runs a service until it serves. Then leaves the service to run if it is kept, and otherwise stops it. */
 async function serve(line: string, message: string, isKept = false): Promise<void> {
   const service = startCommand(['bash', '-c', `cd '${clone()}' && exec env ${line}`], environment, line);
   await service.logged(message);
@@ -51,7 +51,7 @@ async function serve(line: string, message: string, isKept = false): Promise<voi
   else expect({ line, code: await service.stop() }).toEqual({ line, code: 0 });
 }
 
-/** The command with its placeholders replaced, after its condition. */
+/** The line of a step: the shell that prepares it, and the command with its placeholders replaced. */
 const lineOf = ({ command, as = {}, given }: Step) => {
   const line = Object.entries(as).reduce((before, [from, to]) => before.replaceAll(from, to), command);
   return given ? `${given}\n${line}` : line;
@@ -68,11 +68,11 @@ async function perform(step: Step): Promise<void> {
     code: step.code ?? 0,
     output: '',
   });
-  const taken = Object.entries(step.take ?? {}).map(([name, pattern]) => [name, pattern.exec(output)?.[0]]);
-  if (isEval) taken.push(...[...output.matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]));
-  environment = { ...environment, ...(Object.fromEntries(taken) as typeof environment) };
+  const values = Object.entries(step.take ?? {}).map(([name, pattern]) => [name, pattern.exec(output)?.[0]]);
+  if (isEval) values.push(...[...output.matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]));
+  environment = { ...environment, ...(Object.fromEntries(values) as typeof environment) };
 }
 
-test('the documented commands do in a fresh clone, one after another, as the pages say', async () => {
+test('the documented commands succeed one after another in a fresh clone', async () => {
   for (const step of steps) await perform(step);
 });

@@ -3,7 +3,7 @@ import { helpVerbs } from '../support/help-verbs.ts';
 import { documentedCommands } from './documented-commands.ts';
 import { notRun, steps } from './plan.ts';
 
-test('every documented command is run by the long test, or listed with the reason why not', async () => {
+test('the long test runs each documented command that has no reason against a run', async () => {
   const documented = await documentedCommands();
   const isRun = (command: string) => steps.some((step) => step.command === command);
   const isListed = (command: string) => notRun.some(([pattern]) => pattern.test(command));
@@ -15,7 +15,7 @@ test('every documented command is run by the long test, or listed with the reaso
   expect(commands.length).toBeGreaterThan(100);
 });
 
-test('every verb of the CLI is shown on a page, as a command', async () => {
+test('the pages show every verb of the CLI in a command', async () => {
   const commands = (await documentedCommands()).map(({ command }) => `${command} `);
   const isShown = (verb: string[]) => commands.some((one) => one.includes(`support-cli ${verb.join(' ')} `));
   expect(helpVerbs().filter((verb) => !isShown(verb) && !isGroup(verb))).toEqual([]);

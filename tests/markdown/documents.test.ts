@@ -45,7 +45,7 @@ test.each(pagesWithTables)(
   },
 );
 
-test('links lead to files, folders and headings that exist', async () => {
+test('every link leads to a file, a folder or a heading that exists', async () => {
   const headings = new Map(pages.map((page) => [page.path, headingsOf(page)]));
   const broken = pages.flatMap((page) =>
     firstGroups(/\]\((?!https?:)([^)]+)\)/g, proseOf(page))
@@ -78,7 +78,7 @@ const notPaths = [
   'artifacts/console', // written by a test run
 ];
 
-test('files and folders in backticks exist, up to a placeholder such as <name>', () => {
+test('every file and folder in backticks exists up to a placeholder such as <name>', () => {
   const paths = (page: Page) =>
     codesIn(page).filter((code) => /^[\w.@-][\w.@<>*+-]*\/[\w.@<>*/+-]*$/.test(code));
   const exists = (path: string) =>
@@ -87,7 +87,7 @@ test('files and folders in backticks exist, up to a placeholder such as <name>',
   expect(pages.flatMap(paths).length).toBeGreaterThan(20);
 });
 
-test('names in backticks exist in the file that follows them, as in `name` in `path`', async () => {
+test('a file that a page names after a name, as in `name` in `path`, contains the name', async () => {
   const texts = new Map<string, string>();
   const missing: string[] = [];
   for (const page of pages)
@@ -120,7 +120,7 @@ describe('the tree of the README', () => {
     expect(folders.size).toBeGreaterThan(60);
   });
 
-  test('leaves the folders of tests/ to docs/tests.md, which names each', () => {
+  test('is complemented by docs/tests.md, which names each folder of tests/', () => {
     const text = textOf('docs/tests.md');
     const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
     expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
@@ -156,7 +156,7 @@ test.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an org
   expect(listsOfOrganization.filter((list) => !isRead(list))).toEqual([]);
 });
 
-// dlt finds the fields in the data.
+// The guide to dlt declares no fields, because dlt finds them in the data.
 test.each(['airbyte', 'singer'])('the guide %s declares every field of the lists', (guide) => {
   const words = new Set(codeOf(guide).match(/\w+/g));
   const missing = listsOfOrganization.flatMap(({ name, fields }) =>
@@ -180,7 +180,7 @@ test("the typed client's README has each method of the document", async () => {
 });
 type Endpoint = { get: { 'x-client-method': string; parameters: { in: string }[] } };
 
-test('commands of npm exist', async () => {
+test('package.json has every npm script that a page runs', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
   const commands = ({ text }: Page) => firstGroups(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
   expect(failures(commands, (name) => name in scripts)).toEqual([]);
@@ -194,7 +194,7 @@ const placeholders = new Map([
   ['ticket:joined.severity', 'ticket:joined.tags'],
 ]);
 
-test('commands of the CLI take the arguments that the pages give', () => {
+test('the CLI accepts the arguments of every command on the pages', () => {
   const commands = ({ text }: Page) =>
     firstGroups(/npx support-cli ([^`#\n]+)/g, text.replaceAll(/\\\n\s*/g, '').replaceAll(/[[\]]/g, ''));
   const words = (command: string) =>
@@ -205,7 +205,7 @@ test('commands of the CLI take the arguments that the pages give', () => {
   expect(pages.flatMap(commands).length).toBeGreaterThan(40);
 });
 
-test('the changelog begins with the release of the typed client, the OpenAPI document and the chart', async () => {
+test('the changelog begins with the version of the client, the OpenAPI document and the chart', async () => {
   const json = async (path: string) =>
     JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
   const [newest] = firstGroups(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
@@ -235,7 +235,7 @@ const notSettings = [
   'NODE_EXTRA_CA_CERTS', // read by Node.js
 ];
 
-test('environment variables, in backticks or set in a command, are settings', () => {
+test('every environment variable on a page is a setting', () => {
   const variables = (page: Page) => [
     ...codesIn(page).flatMap((code) => firstGroups(/(?<![A-Z_])([A-Z]+(?:_[A-Z]+)+)(?![A-Z_])/g, code)),
     ...firstGroups(/\b([A-Z]+(?:_[A-Z]+)*)=/g, page.text),
@@ -243,14 +243,14 @@ test('environment variables, in backticks or set in a command, are settings', ()
   expect(
     failures(
       variables,
-      // OpenTelemetry, which an operator may add, reads its own.
+      // An operator may add OpenTelemetry, which reads these variables.
       (name) => [...settingVariables, ...notSettings].includes(name) || name.startsWith('OTEL_'),
     ),
   ).toEqual([]);
   expect(pages.flatMap(variables).length).toBeGreaterThan(40);
 });
 
-test('the README has 120 lines at most', () => {
+test('the README has at most 120 lines', () => {
   const lines = textOf('README.md').trimEnd().split('\n');
   expect(lines.length).toBeGreaterThan(1);
   expect(lines.length).toBeLessThanOrEqual(120);

@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
 
-/** Words that have given way to others, in all files, or in those whose paths `within` matches. */
+/** A word that no file may use, or no file whose path `within` matches, and the word in its place. */
 type Retired = { word: RegExp; say: string; within?: RegExp };
 
 const retired: Retired[] = [
@@ -83,7 +83,7 @@ const retired: Retired[] = [
   },
 ];
 
-/** A space of a pattern also matches a line break inside a comment or between the parts of a text. */
+/** Lets a space of a pattern also match a line break inside a comment, or between the parts of a text. */
 const acrossLines = ({ source, flags }: RegExp) =>
   new RegExp(source.replaceAll(/(?<!\[) /g, String.raw`[\s*/+'"#]+`), flags);
 
@@ -116,9 +116,9 @@ test('no file has a retired word', () => {
   expect(sources.length).toBeGreaterThan(600);
 });
 
-test('the glossary has 50 terms at most', () => {
+test('the glossary has at most 50 terms', () => {
   const { text = '' } = sources.find(({ path }) => path === 'docs/glossary.md') ?? {};
-  // Leaves out the table's head and rule.
+  // The first two rows are the head and the rule of the table.
   const rows = text.split('\n').filter((line) => line.startsWith('| ')).length - 2;
   expect(rows).toBeGreaterThan(20);
   expect(rows).toBeLessThanOrEqual(50);

@@ -32,16 +32,16 @@ function linesOutsideCode({ lines }: Page): { number: number; line: string }[] {
 const isRow = (line: string) => /^ *\|/.test(line);
 const cellsOf = (line: string) => line.split(/(?<!\\)\|/).map((cell) => cell.trim());
 const isRule = (cell: string) => /^[:-]+$/.test(cell);
-/** Matches a line of names in backticks alone, such as the driver options that services refuse: a list, not a text. */
+/** Whether a cell is a list of names in backticks, such as the driver options that services refuse. */
 const isListOfNames = (cell: string) => /^`\w+`(?:, `\w+`)+$/.test(cell);
 
-test('a page has 250 lines at most', () => {
+test('a page has at most 250 lines', () => {
   const long = pages.filter(({ lines }) => lines.length > linesMax);
   expect(long.map(({ path, lines }) => `${path}: ${lines.length} lines`)).toEqual([]);
   expect(pages.length).toBeGreaterThan(50);
 });
 
-test('prose ends within 120 columns, but for a link that cannot be broken', () => {
+test('a line of prose has at most 120 columns unless it is a single link', () => {
   const isWide = ({ line }: { line: string }) => line.length > columnsMax && !isRow(line);
   const wide = pages.flatMap((page) =>
     linesOutsideCode(page)
@@ -52,7 +52,7 @@ test('prose ends within 120 columns, but for a link that cannot be broken', () =
   expect(wide).toEqual([]);
 });
 
-test('a cell of a table has 160 characters at most', () => {
+test('a cell of a table has at most 160 characters', () => {
   const isLong = (cell: string) => cell.length > cellMax && !isRule(cell) && !isListOfNames(cell);
   const long = pages.flatMap((page) =>
     linesOutsideCode(page)

@@ -8,7 +8,7 @@ const levels = ['debug', 'info', 'warn', 'error', 'fatal'];
 /** An operator reacts to these levels, so each of their messages needs a row. */
 const rowLevels = ['warn', 'error', 'fatal'];
 
-/** Messages that another function makes, so the call does not show them. The text is copied from there. */
+/** Messages that a function computes, so that the call of the logger does not show them. Each is copied by hand. */
 const computed: Logged[] = [
   { path: 'services/projector/main.ts', level: 'warn', message: 'waiting: …' },
   { path: 'shared/runtime/config.ts', level: 'warn', message: '… is not a setting; did you mean …?' },
@@ -29,14 +29,14 @@ beforeAll(async () => {
 
 /** Finds the messages of calls such as `deps.logger.warn(fields, 'message')` and `logChanges(logger, 'message')`. */
 function loggedIn(path: string, text: string): Logged[] {
-  const found: Logged[] = [];
+  const calls: Logged[] = [];
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const visit = (node: ts.Node) => {
-    if (ts.isCallExpression(node)) found.push(...loggedBy(path, node));
+    if (ts.isCallExpression(node)) calls.push(...loggedBy(path, node));
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return found;
+  return calls;
 }
 
 function loggedBy(path: string, { expression, arguments: given }: ts.CallExpression): Logged[] {
@@ -49,7 +49,7 @@ function loggedBy(path: string, { expression, arguments: given }: ts.CallExpress
   return [{ path, level, message: textOf(last) }];
 }
 
-/** The text of an expression, with `…` for each part that is no literal. */
+/** The text of an expression, with `…` in place of each part that is not a literal. */
 function textOf(node: ts.Expression): string {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -68,7 +68,7 @@ function rowsOf(page: string): string[] {
   );
 }
 
-/** Whether a row names the message; `…` in the row stands for any text. */
+/** Whether a row names the message. In the row, `…` matches any text. */
 const namesMessage = (row: string, message: string) => patternOf(row).test(message);
 
 const patternOf = (row: string) =>
@@ -82,8 +82,9 @@ test('every row names a message that the code logs', () => {
   expect(rows.length).toBeGreaterThan(50);
 });
 
-// Four words or more in backticks are a message: commands and settings are shorter, or have other characters.
-test('every message that another page quotes is one that the code logs', async () => {
+// The test takes four or more words in backticks for a message, because commands and settings have fewer words or
+// additional characters.
+test('the code logs every message that a page quotes', async () => {
   const paths = await Array.fromAsync(glob('docs/{*,runbooks/*}.md'));
   const pages = await Promise.all(paths.sort().map((path) => readFile(path, 'utf8')));
   const quoted = pages.flatMap((page) =>
@@ -96,7 +97,7 @@ test('every message that another page quotes is one that the code logs', async (
   expect(quoted.length).toBeGreaterThan(10);
 });
 
-test('every message of a level from warn on has a row', () => {
+test('every message of the levels warn, error and fatal has a row', () => {
   const missing = allMessages().filter(
     ({ level, message }) => rowLevels.includes(level) && !rows.some((row) => namesMessage(row, message)),
   );
