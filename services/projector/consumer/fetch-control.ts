@@ -48,7 +48,8 @@ export function createFetchControl(
   const pauseOrResume = (partition: Partition): void => {
     const { topic, fetchState } = partition;
     if (fetchState.nextOffset === null) return;
-    const hasMemory = !full.has(topic) && partition.queuedBytes() <= shareBytes();
+    fetchState.holdBack(full.has(topic));
+    const hasMemory = !fetchState.isHeld && partition.queuedBytes() <= shareBytes();
     const mayFetch = !isStopping && hasMemory && !backingOff.has(partition);
     if (mayFetch && fetchState.nextOffset < positions.loadEnd(partitionKey(partition))) resume(partition);
     else pause(partition);

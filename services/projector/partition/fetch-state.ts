@@ -46,6 +46,7 @@ export class FetchState {
   #end = 0;
   #error: string | null = null;
   #throttledMs = 0;
+  #isHeld = false;
 
   constructor({ topic, partition }: TopicPartition, logger: Logger) {
     this.#place = { topic, partition };
@@ -100,6 +101,11 @@ export class FetchState {
     return this.#throttledMs;
   }
 
+  /** Whether it is not fetched because the queues are full, so it does not wait for its broker. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   start({ offset, leaderEpoch, comparedEpoch, end, topicId }: ReadFrom): void {
     assert(this.#nextOffset === null, 'a partition is started once');
     assert(offset <= end, 'a partition starts within its log');
@@ -151,5 +157,10 @@ export class FetchState {
   setTopicId(topicId: string): void {
     assert(!this.#nextOffset, 'the id of a topic may change only before its first record is read');
     this.#topicId = topicId;
+  }
+
+  /** The queues are full, or no longer. */
+  holdBack(isHeld: boolean): void {
+    this.#isHeld = isHeld;
   }
 }

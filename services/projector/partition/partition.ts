@@ -204,7 +204,7 @@ export class Partition {
     // All that was fetched is applied.
     if (this.fetchState.hasFailed) return 'unreadable';
     if (this.fetchState.isComparing) return 'new_leader';
-    return cause === 'backlog' && this.#position < loadEnd ? 'undelivered' : cause;
+    return cause === 'backlog' && this.#position < loadEnd && !this.fetchState.isHeld ? 'undelivered' : cause;
   }
 
   #startApplying(): void {
