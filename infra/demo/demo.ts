@@ -32,12 +32,12 @@ const stalledAfterMs = 10_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
-  const { options, always, say, folder, closers } = demo;
+  const { options, print, report, folder, closers } = demo;
   const startedAt = performance.now();
-  const stack = await startStack({ report: say, dataDir: join(folder, 'servers') });
+  const stack = await startStack({ report, dataDir: join(folder, 'servers') });
   closers.defer(() => stack.stop());
-  say(`Kafka at ${stack.kafkaBrokers} (${stack.how.kafka})`);
-  say(`${stack.store} at ${stack.mongodbUrl} (${stack.how.store})`);
+  report(`Kafka at ${stack.kafkaBrokers} (${stack.how.kafka})`);
+  report(`${stack.store} at ${stack.mongodbUrl} (${stack.how.store})`);
   const { cert, settings: tls } = await writeCertificate(folder);
   const connections = await connect(stack);
   setDefaultCACertificates([...getCACertificates(), cert]);
@@ -56,7 +56,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     const started = startService(service, { ...environment, ...settings }, [], limits);
     process.once('exit', () => void started.stop('SIGKILL'));
     closers.defer(() => started.stop('SIGTERM', stopGraceMs).then(() => undefined));
-    say(`Started ${name}, log: ${logFile}`);
+    report(`Started ${name}, log: ${logFile}`);
     void started.exited.then((code) => {
       if (demo.stopping.aborted || mayEnd.has(started)) return;
       if (code === startAgainCode) start(service, settings, name);
@@ -74,11 +74,11 @@ export async function runDemo(demo: Demo): Promise<void> {
     const baseUrl = `https://localhost:${Number((await api.logged('listening')).port)}`;
     const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf('Reporting') };
     await api.logged('ready');
-    say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
-    keyLines(sampleData.apiKeys).forEach(always);
-    always(`Console for operators: ${String((await console.logged('listening')).url)}`);
+    report(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
+    keyLines(sampleData.apiKeys).forEach(print);
+    print(`Console for operators: ${String((await console.logged('listening')).url)}`);
     await showTour(access, demo);
-    say('\nPublishing live changes. Ctrl-C stops everything.');
+    report('\nPublishing live changes. Ctrl-C stops everything.');
     const startProjector = (number: number) =>
       start('projector', { GENERATION: `${number}` }, `projector-${number}`);
     const rebuild = { environment, startProjector, mayEnd: () => void mayEnd.add(projector) };
@@ -104,27 +104,31 @@ function lineWriter(file: string) {
   return (line: string) => appendFileSync(file, `${line}\n`);
 }
 
-async function publishAndWait(connections: Connections, sampleData: SampleData, { say, always }: Demo) {
+async function publishAndWait(connections: Connections, sampleData: SampleData, { report, print }: Demo) {
   let quarter = -1;
-  const report = (step: string) => (done: number) => {
-    if (Math.floor(done * 4) !== quarter) say(`${step}: ${Math.floor(done * 100)} %`);
+  const reportProgress = (step: string) => (done: number) => {
+    if (Math.floor(done * 4) !== quarter) report(`${step}: ${Math.floor(done * 100)} %`);
     quarter = Math.floor(done * 4);
   };
-  const sent = await publishSampleData(connections, batchesOf(sampleData), report('Publishing sample data'));
-  say(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
+  const sent = await publishSampleData(
+    connections,
+    batchesOf(sampleData),
+    reportProgress('Publishing sample data'),
+  );
+  report(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
   let lowest = Infinity;
   let stalledAt = 0;
   for (;;) {
     const { records, lag } = await readProgress(connections);
-    report('Projecting events')(1 - lag / records);
+    reportProgress('Projecting events')(1 - lag / records);
     if (lag === 0) return;
     if (lag < lowest) {
       lowest = lag;
       stalledAt = performance.now() + stalledAfterMs;
     }
     if (performance.now() > stalledAt) {
-      always(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
-      await showCommand({ say: always, always }, connections.environment, ['status']);
+      print(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
+      await showCommand({ report: print, print }, connections.environment, ['status']);
       // The demo prints the cause once for each stall.
       stalledAt = Infinity;
     }
@@ -141,7 +145,7 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
 }
 
 /** Prints a line each second that shows how far the changes have come on their way to the API. */
-async function showLive(connections: Connections, access: Access, { say, stopping }: Demo) {
+async function showLive(connections: Connections, access: Access, { report, stopping }: Demo) {
   let last = (await readProgress(connections)).records;
   let at = performance.now();
   while (!stopping.aborted) {
@@ -153,6 +157,6 @@ async function showLive(connections: Connections, access: Access, { say, stoppin
     const asOf = (await ask(access, '/v1/channels?limit=1').catch(() => null))?.dataAsOf;
     const age = asOf ? `${asOf} (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : 'unknown';
     const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;
-    if (!stopping.aborted) say(`${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${age}`);
+    if (!stopping.aborted) report(`${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${age}`);
   }
 }

@@ -8,7 +8,7 @@ import { type Size, sizes } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
 import { keepLogs, logsOfCause } from './logs.ts';
 
-/** npm sends a Ctrl-C again that the terminal has already sent. So signals within this time count as one. */
+/** Signals within this time are one Ctrl-C, because npm repeats the signal that the terminal has already sent. */
 const sameSignalMs = 1_000;
 
 const options = createProgram('npm start --')
@@ -32,11 +32,11 @@ const options = createProgram('npm start --')
   .parse()
   .opts();
 
-const always = (line: string) => void process.stdout.write(`${line}\n`);
-const say = options.quiet ? () => undefined : always;
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const report = options.quiet ? () => undefined : print;
 const printToStderr = (line: string) => void process.stderr.write(`${line}\n`);
 const printError = (error: unknown) => printToStderr(errorMessage(error));
-const { path: folder, release } = await temporaryFolder('support-demo-');
+const { path: folder, cancelRemoval } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
 const controller = new AbortController();
 const stopRequested = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ let firstSignalAt: number | null = null;
 const onSignal = () => {
   if (firstSignalAt === null) {
     firstSignalAt = performance.now();
-    say('Stopping. Press Ctrl-C again to kill all processes at once.');
+    report('Stopping. Press Ctrl-C again to kill all processes at once.');
     stopRequested.resolve();
     return;
   }
@@ -52,7 +52,7 @@ const onSignal = () => {
 };
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 
-const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers });
+const running = runDemo({ options, print, report, folder, stopping: controller.signal, closers });
 let failure: { error: unknown } | undefined;
 try {
   await Promise.race([running, stopRequested.promise]);
@@ -70,5 +70,5 @@ if (failure) {
   const causes = logsOfCause(failure.error, logs);
   if (causes.length > 0) printToStderr(`The cause is probably in ${causes.join(' or ')}`);
 } else await rm(folder, { recursive: true, maxRetries: 3 });
-await release();
+await cancelRemoval();
 process.exit(failure ? 1 : 0);

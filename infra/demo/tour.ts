@@ -5,8 +5,12 @@ import type { Service } from '../service.ts';
 
 /** The API's address, the file of its certificate, and the API key. */
 export type Access = { baseUrl: string; certificate: string; token: string };
-/** `--quiet` suppresses the lines of `say`. */
-export type Output = { say: (line: string) => void; always: (line: string) => void };
+export type Output = {
+  /** Prints a line unless `--quiet` suppresses it. */
+  report: (line: string) => void;
+  /** Prints a line even with `--quiet`. */
+  print: (line: string) => void;
+};
 
 /** Words as a line for a shell. */
 const shellLine = (words: string[]): string => words.map(shellWord).join(' ');
@@ -26,27 +30,27 @@ export async function ask({ baseUrl, token }: Access, path: string) {
 }
 
 /** Prints a request as a curl command, and the first lines of the response. Returns the response. */
-async function showRequest(access: Access, path: string, { say, always }: Output, linesMax = 20) {
+async function showRequest(access: Access, path: string, { report, print }: Output, linesMax = 20) {
   const { baseUrl, certificate, token } = access;
   const authorization = `Authorization: Bearer ${token}`;
-  always(shellLine(['curl', '--cacert', certificate, '-H', authorization, baseUrl + path]));
+  print(shellLine(['curl', '--cacert', certificate, '-H', authorization, baseUrl + path]));
   const { body } = await ask(access, path);
   const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n');
   const shown = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
   const omitted = lines.length - shown.length;
   if (omitted > 0) shown.push(`  … ${counted(omitted, 'more line')}`);
-  say(shown.join('\n'));
+  report(shown.join('\n'));
   return body;
 }
 
 /** Demonstrates the API by three requests. */
 export async function showTour(access: Access, output: Output): Promise<void> {
-  output.say('');
+  output.report('');
   const tickets = await showRequest(access, '/v1/tickets?status=open&status=snoozed&limit=2', output);
   const conversation = /"(conv_[^"]+)"/.exec(tickets)?.[1];
   if (!conversation) throw new Error('no ticket in the list has a conversation');
   for (const path of [`/v1/conversations/${conversation}`, '/v1/channels?limit=3']) {
-    output.say('');
+    output.report('');
     await showRequest(access, path, output);
   }
 }
@@ -61,16 +65,16 @@ type Rebuild = {
 
 /** Runs a command of an operator, and prints it with its output. Rejects if it fails. */
 export async function showCommand(
-  { say, always }: Output,
+  output: Output,
   environment: Record<string, string>,
   words: string[],
 ): Promise<void> {
   const line = shellLine(words);
-  always(`\n${commandsIn.source.cli} ${line}`);
+  output.print(`\n${commandsIn.source.cli} ${line}`);
   let printed = '';
   const report = (text: string) => {
     printed = text.trimEnd().replace(/^/gm, '  ');
-    say(printed);
+    output.report(printed);
   };
   const print = async (text: string | Buffer) => report(text.toString());
   const terminal = { print, report, progress: () => undefined, confirm: null };
@@ -82,14 +86,16 @@ export async function showCommand(
  * Shows a rebuild by the commands of an operator, which print their checks and progress. Rejects if one of them fails.
  */
 export async function showRebuild(output: Output, access: Access, rebuild: Rebuild): Promise<void> {
-  const { say, always } = output;
+  const { report, print } = output;
   const { environment, startProjector, mayEnd } = rebuild;
   const run = (...words: string[]) => showCommand(output, environment, ['rebuild', ...words]);
   const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
-  say('\nA rebuild follows, by the commands of an operator. In another terminal they need these settings:');
-  always(shellLine(['export', ...shared.map((name) => `${name}=${environment[name] ?? ''}`)]));
+  report(
+    '\nA rebuild follows, by the commands of an operator. In another terminal they need these settings:',
+  );
+  print(shellLine(['export', ...shared.map((name) => `${name}=${environment[name] ?? ''}`)]));
   await run('start', '--why', 'the demo');
-  always(`\n${commandsIn.source.projector(2)}`);
+  print(`\n${commandsIn.source.projector(2)}`);
   await startProjector(2).logged('projecting');
   for (const verb of ['await', 'compare', 'promote']) await run(verb, '2');
   await showRequest(access, '/v1/tickets?limit=1', output, 12);

@@ -20,7 +20,7 @@ describe('a lasting stack', () => {
     // given the installed servers, and no stack
     const own = cacheDir({ XDG_CACHE_HOME: folder.path });
     for (const dir of [own, cacheDir()]) mkdirSync(dir, { recursive: true });
-    for (const name of readdirSync(cacheDir()).filter((one) => one !== 'stack'))
+    for (const name of readdirSync(cacheDir()).filter((entry) => entry !== 'stack'))
       symlinkSync(join(cacheDir(), name), join(own, name));
     expect(run('status')).toEqual(notUp);
     expect(run('up').status).toBe(0);

@@ -45,7 +45,7 @@ const choices = ['mongod', 'stand-in'] as const;
 /** Returns the store that DEV_STORE names. Undefined leaves the choice to the providers. */
 export function readStoreChoice() {
   const { DEV_STORE } = process.env;
-  const choice = choices.find((one) => one === DEV_STORE);
+  const choice = choices.find((name) => name === DEV_STORE);
   if (DEV_STORE && !choice) throw new Error(`DEV_STORE: must be ${choices.join(' or ')}`);
   return choice;
 }

@@ -10,17 +10,17 @@ type TemporaryFolder = {
   path: string;
   remove: () => Promise<void>;
   /** Cancels the removal: the caller has removed the folder, or keeps it. */
-  release: () => Promise<void>;
+  cancelRemoval: () => Promise<void>;
 };
 
-/** Creates a temporary folder. It is removed when this process dies before it has removed or released it. */
+/** Creates a temporary folder. If this process dies first, a shell removes the folder unless `cancelRemoval` ran. */
 export async function temporaryFolder(prefix: string): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), prefix));
   const script = `sleep ${removalDelaySeconds}; rm -rf "$1"`;
-  const release = onParentDeath(['sh', '-c', script, 'sh', path]).revoke;
+  const cancelRemoval = onParentDeath(['sh', '-c', script, 'sh', path]).revoke;
   const remove = async () => {
     await rm(path, { recursive: true, force: true });
-    await release();
+    await cancelRemoval();
   };
-  return { path, remove, release };
+  return { path, remove, cancelRemoval };
 }

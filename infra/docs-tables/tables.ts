@@ -34,9 +34,9 @@ const services: [string, Record<string, z.ZodType>][] = [
   ['console', consoleSettings],
 ];
 
-/** Every setting of a service, by its name. */
+/** The schema of every setting of a service, by the name of the setting. */
 const settings: Record<string, z.ZodType> = Object.fromEntries(
-  services.flatMap(([, some]) => Object.entries(some)),
+  services.flatMap(([, schemas]) => Object.entries(schemas)),
 );
 
 /** Every variable that sets a setting. */
@@ -142,7 +142,7 @@ export function withTables(text: string): string {
 
 /** One table for each set of services that read the same settings. The tables of most services come first. */
 function settingsTables(): string {
-  const readersOf = (name: string) => services.filter(([, some]) => name in some);
+  const readersOf = (name: string) => services.filter(([, schemas]) => name in schemas);
   const byReaders = Map.groupBy(Object.keys(settings), (name) =>
     readersOf(name)
       .map(([service]) => service)
@@ -159,9 +159,9 @@ function settingsTable(names: string[], readersOf: (name: string) => typeof serv
     ['variable', 'default', 'meaning'],
     names.map((name) => {
       const readers = readersOf(name);
-      const defaults = readers.map(([, some]) => defaultOf(some[name]));
+      const defaults = readers.map(([, schemas]) => defaultOf(schemas[name]));
       const isSame = defaults.every((value) => value === defaults[0]);
-      const meaning = readers.map(([, some]) => some[name]?.description).find(Boolean);
+      const meaning = readers.map(([, schemas]) => schemas[name]?.description).find(Boolean);
       if (!meaning) throw new Error(`${name} is not described`);
       const byService = readers.map(([service], index) => `${defaults[index]} (${service})`);
       const variables = variablesOf(name, settings[name] as z.ZodType).map(code);

@@ -67,9 +67,11 @@ export async function connectKafka(settings: Record<string, string | undefined>)
 export async function endOffsets(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]) {
   const ends = new Map<string, number>();
   // One topic after the other: if a broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
-  for (const topic of topics)
-    for (const { partition, high } of await admin.fetchTopicOffsets(topic))
+  for (const topic of topics) {
+    for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
       ends.set(partitionKey({ topic, partition }), Number(high));
+    }
+  }
   return ends;
 }
 
@@ -79,31 +81,30 @@ export type Sender = { producer: Pick<Producer, 'send'>; admin: Pick<Admin, 'fet
 const partitionOf = Partitioners.DefaultPartitioner();
 
 /**
- * Sends the records of one topic, with a request for each partition. If the leader of a partition moves to a broker
- * that has already answered its part of the same request, kafkajs never sends the records of that partition. Rejects
- * unless each partition is confirmed.
+ * Sends the records of one topic, and rejects unless each partition confirms its records. Each partition has its own
+ * `send`, because kafkajs can lose records of a `send` to several partitions: if the leader of a partition moves to a
+ * broker that has already answered this `send`, kafkajs never sends the records of that partition.
  */
 export async function sendByPartition(
   { producer, admin }: Sender,
   { topic, messages, compression }: ProducerRecord,
 ): Promise<RecordMetadata[]> {
-  // Asks for all topics. Otherwise kafkajs would forget the others, whose ends the same client may be reading.
+  // Asks for all topics, because kafkajs forgets a topic that is not asked for. `endOffsets` may be reading that topic.
   const metadata = await admin.fetchTopicMetadata();
   const partitionMetadata = metadata.topics.find(({ name }) => name === topic)?.partitions ?? [];
-  const sent: RecordMetadata[] = [];
+  const confirmations: RecordMetadata[] = [];
   const byPartition = Map.groupBy(messages, (message) => partitionOf({ topic, partitionMetadata, message }));
-  for (const [partition, some] of byPartition) {
-    const ofPartition = some.map((message) => ({ ...message, partition }));
+  for (const [partition, partitionMessages] of byPartition) {
     const confirmed = await producer.send({
       topic,
-      messages: ofPartition,
+      messages: partitionMessages.map((message) => ({ ...message, partition })),
       ...(compression && { compression }),
     });
     // kafkajs drops the records of a partition that the producer does not know yet, without an error.
     if (confirmed.length === 0) throw new Error(`${topic}/${partition} did not confirm its records`);
-    sent.push(...confirmed);
+    confirmations.push(...confirmed);
   }
-  return sent;
+  return confirmations;
 }
 
 /** Sends records; records with the same key keep their order. */
@@ -122,17 +123,18 @@ export async function publishRecords(
 
 /** Sends the batches, each with the next of Kafka's compression codecs. Returns the number of records. */
 export async function publishSampleData(
-  kafkaTopics: Sender & { prefix: string },
+  sender: Sender & { prefix: string },
   batches: Iterable<SampleBatch>,
   onBatch: (done: number) => void = () => undefined,
 ): Promise<number> {
   registerCodecs();
-  let sent = 0;
+  let recordCount = 0;
   let batchCount = 0;
   for (const { records, progress } of batches) {
-    await publishRecords(kafkaTopics, records, codecs[batchCount++ % codecs.length]);
-    sent += records.length;
+    await publishRecords(sender, records, codecs[batchCount % codecs.length]);
+    batchCount += 1;
+    recordCount += records.length;
     onBatch(progress);
   }
-  return sent;
+  return recordCount;
 }

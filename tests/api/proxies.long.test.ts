@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Koa from 'koa';
 import { selfSigned } from '../../infra/certificate.ts';
-import { acceptsConnections, freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { acceptsConnections, freePort } from '../../infra/dev-servers/native/ports.ts';
 import { type Service, startCommand } from '../../infra/service.ts';
 import type { RequestState } from '../../services/api/http/context.ts';
 import { streamBody } from '../../services/api/http/send-answer.ts';
@@ -105,7 +105,7 @@ describe.each([
   let port: number;
 
   const start = async () => {
-    [port = 0] = await freePorts(1);
+    port = await freePort();
     const file = join(folder, `${port}.conf`);
     writeFileSync(file, change(documentedConfig(program, port)));
     const args = program === 'nginx' ? ['-c', file, '-p', folder, '-g', 'daemon off;'] : ['-f', file];

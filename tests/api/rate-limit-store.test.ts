@@ -1,7 +1,7 @@
 import assert from 'node:assert';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
-import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { freePort, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
@@ -191,7 +191,7 @@ describe('a store with outages', () => {
   });
 
   test('may be unavailable at the start', async () => {
-    const [closed = 0] = await freePorts(1);
+    const closed = await freePort();
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(child)).status === 200);
     await eventually(async () => count(child, lost) === 1);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { freePort } from '../../infra/dev-servers/native/ports.ts';
 import { type Service, startCommand } from '../../infra/service.ts';
 import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
 import { useFolder } from '../support/use-opened.ts';
@@ -25,7 +25,7 @@ let environment: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
   freshClone(clone());
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const api = { API_HOST: '127.0.0.1', API_PORT: `${port}`, API_TRUSTED_PROXIES: '127.0.0.1' };
   environment = { ...newcomersEnvironment(), ...api, CONSOLE_PORT: '0' };
 });

@@ -56,8 +56,8 @@ const mongoshVersion = '2.12.0';
 
 const mongo = async () => {
   const found = await findMongod(report);
-  if ('missing' in found)
-    throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.missing}`);
+  if ('obstacle' in found)
+    throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.obstacle}`);
   await buildBase('node', nodePackages);
   const mongosh = await installOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
     const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];

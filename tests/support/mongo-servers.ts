@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type Document, MongoClient } from 'mongodb';
 import { MongoMemoryServer } from 'mongodb-memory-server-core';
-import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { freePort } from '../../infra/dev-servers/native/ports.ts';
 import { startCommand } from '../../infra/service.ts';
 import { eventually } from './eventually.ts';
 import { describeUnless } from './unless-missing.ts';
@@ -214,7 +214,7 @@ export async function startShardedCluster({ shards: sizes }: { shards: number[] 
   ]);
   const hostsOf = ({ setName, members: all }: ReplicaSet) =>
     `${setName}/${all.map(({ host }) => host).join()}`;
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const router = startCommand(
     [mongos.path, '--configdb', hostsOf(configServer), '--port', String(port), '--bind_ip', '127.0.0.1'],
     {},

@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { freePort } from '../../infra/dev-servers/native/ports.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 
 /** The trouble on the proxy's connections. A test sets the fields; the proxy reads them at each chunk. */
@@ -82,7 +82,7 @@ export function createStoreProxy(mongodbUrl: string) {
     listen: async (port?: number) => {
       // A test that fails before its `cut` does not keep jest running.
       server = createServer(forward).unref();
-      const [free = 0] = await freePorts(1);
+      const free = await freePort();
       return (await listen(server, '127.0.0.1', port ?? free)).port;
     },
     /** Closes every connection and refuses new ones. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { brokerSettings } from '../native/kafka-settings.ts';
-import { freePorts } from '../native/ports.ts';
+import { freePort } from '../native/ports.ts';
 import { images, runLabel } from './engine.ts';
 
 /** Limits of each server. Those in docker-compose.yml are no higher. */
@@ -52,7 +52,7 @@ const startLimitMs = 120_000;
  * machine is chosen before it starts. The node reaches itself by a listener of its own.
  */
 export async function startKafka(run: string): Promise<string> {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const host = (await getContainerRuntimeClient()).info.containerRuntime.host;
   await new StackContainer(images.kafka, run)
     .withEnvironment({

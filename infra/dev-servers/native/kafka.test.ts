@@ -2,13 +2,13 @@ import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installKafka, kafkaPart } from './kafka.ts';
-import { freePorts } from './ports.ts';
+import { freePort } from './ports.ts';
 import { java, maven, requireTools } from './prerequisites.ts';
 import { startServer } from './server.ts';
 
 test('a broker that cannot start says why', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'kafka-'));
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   // Servers in Docker need neither.
   await requireTools(() => undefined, 'Kafka', [java, maven]);
   await installKafka(() => undefined);

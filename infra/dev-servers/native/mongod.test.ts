@@ -37,15 +37,15 @@ async function findMongod(mirror: string) {
   const output = await mustRun(process.execPath, ['--input-type=module', '-e', script], {
     env: { ...environment, MONGOMS_DOWNLOAD_MIRROR: mirror, MONGOMS_USE_HTTP: 'true' },
   });
-  return JSON.parse(output) as { program?: string; missing?: string };
+  return JSON.parse(output) as { program?: string; obstacle?: string };
 }
 
 describe('a machine without a mongod', () => {
   test('that cannot download one says why, and does not try again at its next start', async () => {
     await using downloads = await serveDownloads();
-    expect((await findMongod(downloads.mirror)).missing).toMatch(/^cannot be downloaded \(.*403/);
+    expect((await findMongod(downloads.mirror)).obstacle).toMatch(/^cannot be downloaded \(.*403/);
     expect(downloads.asked).toHaveLength(1);
-    expect((await findMongod(downloads.mirror)).missing).toMatch(/403.*; tried once a day, or without /);
+    expect((await findMongod(downloads.mirror)).obstacle).toMatch(/403.*; tried once a day, or without /);
     expect(downloads.asked).toHaveLength(1);
   });
 
@@ -64,8 +64,8 @@ describe('a machine without a mongod', () => {
     await using downloads = await serveDownloads(
       await archiveOf((program) => writeFileSync(program, script, { mode: 0o755 })),
     );
-    expect(await findMongod(downloads.mirror)).toEqual({ missing: `does not run here (${missing})` });
-    expect(await findMongod(downloads.mirror)).toEqual({ missing: `does not run here (${missing})` });
+    expect(await findMongod(downloads.mirror)).toEqual({ obstacle: `does not run here (${missing})` });
+    expect(await findMongod(downloads.mirror)).toEqual({ obstacle: `does not run here (${missing})` });
   });
 
   const own = findProgram('mongod')?.path;

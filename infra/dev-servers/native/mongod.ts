@@ -26,7 +26,7 @@ export const replicaSet = 'rs0';
  */
 export async function findMongod(
   report: (line: string) => void,
-): Promise<{ program: string } | { missing: string }> {
+): Promise<{ program: string } | { obstacle: string }> {
   const named = process.env.MONGOD;
   const program = named ? resolve(named) : 'mongod';
   if ((await run(program, ['--version'])).ok) return { program };
@@ -37,26 +37,26 @@ export async function findMongod(
   if (present !== undefined) return tryProgram(present);
   const failed = join(cacheDir(), `mongod-${mongodVersion}-failed`);
   if (existsSync(failed) && Date.now() - statSync(failed).mtimeMs < retryAfterMs)
-    return { missing: `${await readFile(failed, 'utf8')}; tried once a day, or without ${failed}` };
+    return { obstacle: `${await readFile(failed, 'utf8')}; tried once a day, or without ${failed}` };
   try {
     await reportStep(report, `MongoDB ${mongodVersion}: downloading`, () =>
       mustRun(process.execPath, [download, mongodVersion]),
     );
   } catch (error) {
-    const missing = `cannot be downloaded (${errorMessage(error).split('\n').at(-1)})`;
+    const obstacle = `cannot be downloaded (${errorMessage(error).split('\n').at(-1)})`;
     await mkdir(cacheDir(), { recursive: true });
-    await writeFile(failed, missing);
-    return { missing };
+    await writeFile(failed, obstacle);
+    return { obstacle };
   }
   await rm(failed, { force: true });
   const downloaded = await locate();
-  return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tryProgram(downloaded);
+  return downloaded === undefined ? { obstacle: 'was downloaded, and is damaged' } : tryProgram(downloaded);
 }
 
 /** Runs a downloaded program once: a minimal system may lack libraries that it needs, such as libcurl. */
-async function tryProgram(program: string): Promise<{ program: string } | { missing: string }> {
+async function tryProgram(program: string): Promise<{ program: string } | { obstacle: string }> {
   const { ok, output } = await run(program, ['--version']);
-  return ok ? { program } : { missing: `does not run here (${output.trim()})` };
+  return ok ? { program } : { obstacle: `does not run here (${output.trim()})` };
 }
 
 /** A replica set of one on a loopback port, without authentication: every user of this machine can access it. */

@@ -7,7 +7,7 @@ import { readStoreChoice } from '../store.ts';
 import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
 import { findMongod, mongodPart, replicaSet } from './mongod.ts';
-import { freePorts } from './ports.ts';
+import { freePort, freePorts } from './ports.ts';
 import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
 import { findStandInObstacle, java, maven, mmdebstrap, requireTools } from './prerequisites.ts';
 import { reportStep } from './progress.ts';
@@ -37,28 +37,28 @@ async function startStore(options: StackOptions): Promise<Started> {
   const { report, dataDir } = options;
   const choice = readStoreChoice();
   if (choice === 'stand-in') return startStandIn(options);
-  const found = await findMongod(report);
-  if ('missing' in found) {
-    if (choice === 'mongod') throw new Error(`MongoDB ${found.missing}`);
-    report(`MongoDB ${found.missing}: a stand-in is used`);
+  const mongod = await findMongod(report);
+  if ('obstacle' in mongod) {
+    if (choice === 'mongod') throw new Error(`MongoDB ${mongod.obstacle}`);
+    report(`MongoDB ${mongod.obstacle}: a stand-in is used`);
     return startStandIn(options).catch((error: unknown) => {
-      throw new Error(`MongoDB ${found.missing}; ${errorMessage(error)}`);
+      throw new Error(`MongoDB ${mongod.obstacle}; ${errorMessage(error)}`);
     });
   }
-  const [port = 0] = await freePorts(1);
-  const part = mongodPart(found.program, await folder(dataDir, 'mongod'), port);
+  const port = await freePort();
+  const part = mongodPart(mongod.program, await folder(dataDir, 'mongod'), port);
   const server = await reportStep(report, 'MongoDB: starting', () => startServer([part]));
   return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, ...server };
 }
 
 async function startStandIn({ report, dataDir }: StackOptions): Promise<Started> {
-  const unavailable = await findStandInObstacle();
-  if (unavailable !== undefined) throw new Error(`the stand-in for MongoDB ${unavailable}`);
+  const obstacle = await findStandInObstacle();
+  if (obstacle !== undefined) throw new Error(`the stand-in for MongoDB ${obstacle}`);
   await requireTools(report, 'the stand-in for MongoDB', postgresInstalled() ? [] : [mmdebstrap]);
   await Promise.all([installPostgres(report), installFerretdb(report)]);
   const postgresIn = join(resolve(dataDir), 'postgres');
   const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'));
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port);
   const server = await reportStep(report, 'The stand-in for MongoDB: starting', () =>
     startServer([postgres, ferretdb]),

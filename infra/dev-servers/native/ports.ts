@@ -16,6 +16,12 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
+/** Returns one such port. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

@@ -68,7 +68,7 @@ describe('a message', () => {
 
 describe('a channel', () => {
   it('has eagerness only if the AI answers first', () => {
-    const chatbot = {
+    const withoutEntry = {
       ...exampleConfig.chatbot,
       routing: { ...exampleConfig.chatbot.routing, entry: 'disabled' },
     };
@@ -82,7 +82,7 @@ describe('a channel', () => {
       eagerness: 'neutral',
       escalation: { fallback: null },
     });
-    expect(routing(chatbot)).not.toHaveProperty('eagerness');
+    expect(routing(withoutEntry)).not.toHaveProperty('eagerness');
   });
 
   it('omits the members of autoResolve that the default decides', () => {
@@ -104,7 +104,7 @@ describe('a channel', () => {
 
 /** A document as a release stores it that does not know its nullable fields. */
 function withoutNulls<T>(value: T): T {
-  if (Array.isArray(value)) return value.map((one) => withoutNulls<unknown>(one)) as T;
+  if (Array.isArray(value)) return value.map((element) => withoutNulls<unknown>(element)) as T;
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;
   const entries = Object.entries(value).flatMap(([name, inner]) =>
     inner === null ? [] : [[name, withoutNulls<unknown>(inner)]],

@@ -29,14 +29,14 @@ function createReaders(queriesMax?: number) {
     const group = `${generation} ${name}`;
     return gather({ snapshot: (snapshots[generation] ??= {}), name }, wanted, (all) => {
       const { promise, resolve, reject } = Promise.withResolvers<SharedResult<string, string>>();
-      const answer = (pauseMs = 0) => resolve({ find: (one) => `${group} ${one}`, pauseMs });
+      const answer = (pauseMs = 0) => resolve({ find: (id) => `${group} ${id}`, pauseMs });
       queries.push({ group, wanted: all, answer, fail: () => reject(new Error(`no ${all.join()}`)) });
       return promise;
     });
   };
   /** Ends the pauses of this length that have begun. */
   const pass = async (ms: number) => {
-    for (const pause of pauses.filter((one) => one.ms === ms)) pause.end();
+    for (const pause of pauses) if (pause.ms === ms) pause.end();
     await settled();
   };
   return { queries, read, pass };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cacheDir, installOnce } from '../../../infra/dev-servers/native/cache.ts';
 import { fetchJars } from '../../../infra/dev-servers/native/kafka.ts';
 import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-settings.ts';
-import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
+import { freePort } from '../../../infra/dev-servers/native/ports.ts';
 import { java } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { startCommand } from '../../../infra/service.ts';
 import { kinds, resources } from '../../../shared/documents/resources.ts';
@@ -51,7 +51,7 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
     await ensureIndexes(database);
     const dir = join(environment.dataDir, name);
     await mkdir(dir, { recursive: true });
-    const [restPort = 0] = await freePorts(1);
+    const restPort = await freePort();
     const workerFile = join(dir, 'worker.properties');
     const sinkFile = join(dir, 'sink.properties');
     await writeProperties(workerFile, workerSettings(environment, restPort, dir));
