@@ -22,13 +22,14 @@ it('a partition is resumed beside stuck partitions', async () => {
   const { assignment, paused, start, queueRecord } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
-  const given31 = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
-  const partitions = assignment.replace(given31, 'member');
+  const memberAssignment = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
+  const partitions = assignment.replace(memberAssignment, 'member');
   for (const partition of partitions) start(partition);
   expect(paused.size).toBe(0);
-  // when all of them are fetched until they pause
-  for (const partition of partitions)
+  // All partitions are fetched until they pause.
+  for (const partition of partitions) {
     for (let count = 0; count < 2; count += 1) queueRecord(partition, megabyte);
+  }
   expect(paused.size).toBe(32);
   while (paused.has('free/0')) await idle();
   expect(paused.size).toBe(31);
@@ -37,7 +38,7 @@ it('a partition is resumed beside stuck partitions', async () => {
 });
 
 describe('while kafkajs restarts its consumer, and throws at `pause` and `resume`', () => {
-  const restarting = () =>
+  const restartError = () =>
     new KafkaJSNonRetriableError('Consumer group was not initialized, consumer#run must be called first');
 
   it('a partition applies its queue, and is fetched after the next assignment', async () => {
@@ -47,15 +48,15 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     );
     const partition = assign();
     start(partition);
-    // given a partition that is paused, because its queue holds more than its share
+    // The partition is paused, because its queue exceeds its share.
     for (let count = 0; count < 3; count += 1) queueRecord(partition, megabyte);
     expect([...paused]).toEqual(['t/0']);
-    refuse(restarting());
+    refuse(restartError());
     stuck.resolve(nothing);
     while (applied.length < 3) await idle();
     await idle();
     expect(positions.isApplied('t/0', 2)).toBe(true);
-    // then it is fetched once the consumer is back in its group
+    // The partition is fetched again once the consumer is back in its group.
     refuse(null);
     start(assign());
     expect([...paused]).toEqual([]);
@@ -74,13 +75,13 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 it('a reassigned partition is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, queueRecord } = given(() => stuck.promise);
-  // given a partition that applies a chunk while it is assigned again
+  // The partition applies a chunk while it is assigned again.
   const first = assign();
   start(first);
   queueRecord(first);
   while (applied.length === 0) await idle();
   const second = assign();
-  // when it ends, then it does not resume a partition that is still without a start offset
+  // The end of that chunk does not resume the new partition, which has no start offset yet.
   stuck.resolve(nothing);
   await first.stop(0);
   assignment.updateFetching(first);
@@ -97,7 +98,7 @@ it('a partition continues if the same member gets it again', async () => {
     signals.push(signal);
     return stuck.promise;
   });
-  // a partition without a start offset cannot continue
+  // A partition without a start offset cannot continue.
   const unstarted = assign('member');
   const partition = assign('member');
   expect(partition).not.toBe(unstarted);
@@ -108,7 +109,7 @@ it('a partition continues if the same member gets it again', async () => {
   expect({ isLost: signals[0]?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });
   assignment.updateFetching(partition);
   expect([...paused]).toEqual([]);
-  // but another member begins at the recorded position, because other members may have applied more records
+  // Another member begins at the recorded position, because other members may have applied more records.
   expect(assign('other')).not.toBe(partition);
   while (!signals[0]?.aborted) await idle();
   stuck.resolve(nothing);

@@ -17,13 +17,13 @@ test('only the content of a message and an answer have no length limit', () => {
 });
 
 test.each(boundedTexts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
-  '$kind, $path: a text is accepted up to its limit, and rejected beyond it with path, rule and limit',
+  '$kind, $path: a text beyond its limit is rejected with path, rule and limit',
   ({ path, issueAt }) => {
     const bound = lengthMax(path) ?? 0;
     expect(issueAt(bound)).toBeNull();
     const issue = `${path.replaceAll(/\.\d+/g, '[]')}: must have ${bound} characters or fewer`;
     expect(issueAt(bound + 1)).toBe(issue);
-    // and a character of two UTF-16 units, which takes four bytes, counts twice
+    // A character of two UTF-16 units, which takes four bytes, counts twice.
     expect(issueAt(bound + 2, '😀')).toContain(issue);
   },
 );
@@ -36,7 +36,7 @@ test.each(boundedLists)(
     expect(issueWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
     for (const other of [undefined, null, 'tag_1', { length: 1, 0: 'tag_1' }])
       expect(issueWith(other)).toContain(`${path}: Invalid input: expected array`);
-    // given invalid elements, each of which would be one more issue
+    // Each invalid element would be one more issue, if it was checked.
     expect(issueWith(Array(1_000_000).fill(7))).toBe(`${path}: must have 1000 items or fewer`);
   },
 );
@@ -60,7 +60,7 @@ test('a state of several megabytes that fits a document is accepted', () => {
 });
 
 test('no state of a record below the measured size is too large', () => {
-  // given the list that grows most in BSON, at its maximum length, and a text that fills the record
+  // The list that grows most in BSON, at its maximum length, and a text that fills the record.
   const attachments = Array.from({ length: itemsMax }, (_, index) => ({
     id: String(index),
     filename: '',
@@ -68,7 +68,7 @@ test('no state of a record below the measured size is too large', () => {
   }));
   const state = { attachments, content: 'x'.repeat(megabyte - JSON.stringify(attachments).length) };
   expect(JSON.stringify(state).length).toBeGreaterThan(megabyte);
-  // then it is accepted because of its measured size
+
   expect(describeOversize(Infinity, state)).toBeNull();
   expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * megabyte);
 });
@@ -84,7 +84,7 @@ describe('a value that takes much memory', () => {
     const rejected = {
       rejected: { reason: 'too_large', detail: expect.stringContaining('value: ') as string },
     };
-    // No JSON: only the size can be the reason.
+    // The bytes are no JSON, so only the size can be the reason.
     expect(structured(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
     expect(structured(Buffer.alloc(jsonBytesMax))).toMatchObject({ rejected: { reason: 'not_json' } });
     expect(structured(withHistory(values(jsonValuesMax)))).toMatchObject(rejected);

@@ -11,7 +11,7 @@ import { type Attributes, attributes, parseType, type Verb } from './envelope.ts
 import { describeLargeHeaders } from './headers.ts';
 import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 
-/** The change that a record makes, or the reason why the record is dead-lettered. */
+/** The change that a record makes, or the reason why the record becomes a dead letter. */
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
@@ -67,6 +67,7 @@ function upcastData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upc
   }
 }
 
+/** Validates the data, and creates the change of an event. `newest` returns the data in the newest schema version. */
 function toChange(
   kind: Kind,
   verb: Verb,
@@ -88,9 +89,9 @@ function toChange(
 }
 
 /**
- * Describes the first issue as a path and a rule, such as `data.status: Invalid option: …`. Whatever a producer sends,
- * there are few such texts: a path consists of declared field names, without the indexes of lists, and a rule names the
- * expected form, never the value.
+ * Describes the first issue as a path and a rule, such as `data.status: Invalid option: …`. A path consists of declared
+ * field names, without the indexes of lists, and a rule names the expected form, never the value. So there are few
+ * different texts for any input.
  */
 export function describeIssues(error: z.ZodError, root?: string): string {
   const [first, ...others] = error.issues;

@@ -2,7 +2,7 @@ import { structured, tag } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 import type { Upcasts } from './upcasts.ts';
 
-/** As if version 1 of a tag had called its name `label`, and version 2 had written it in capitals. */
+/** The upcasts if version 1 of a tag had called its name `label`, and version 2 had written the name in capitals. */
 const example: Upcasts = {
   tag: [
     ({ label, ...data }) => ({ ...data, name: label }),
@@ -18,7 +18,7 @@ describe('events of several schema versions', () => {
     [1, { id: 'tag_1', label: 'BILLING' }],
     [2, { id: 'tag_1', name: 'BILLING' }],
     [3, { id: 'tag_1', name: 'billing' }],
-  ])('version %i gives the state of the newest', (schemaVersion, data) => {
+  ])('an event of version %i has the state of the newest version', (schemaVersion, data) => {
     expect(parse('tag', event(schemaVersion, data), example)).toMatchObject({
       change: { op: 'upsert', state: { id: 'tag_1', name: 'billing' } },
     });

@@ -32,9 +32,8 @@ export const longestLag = (seconds: number, recorded: number): number =>
 
 /**
  * Returns a warning if a lag of the generation was ever longer than Kafka keeps tombstones; null otherwise. Such a
- * generation may have missed tombstones, so it may contain erased entities. The lag now is compared too, because
- * nothing records the lag of a generation without projectors. The longest lag may exceed the recorded one by
- * `recordedStep`.
+ * generation may have missed tombstones, so it may contain erased entities. The present lag is compared, too, because
+ * no projector records it while none runs. The longest lag may exceed the recorded one by `recordedStep`.
  */
 export function tombstoneWarning(
   generation: Generation,
@@ -43,7 +42,7 @@ export function tombstoneWarning(
   now: Date,
 ): string | null {
   const { number, longestBehindSeconds = 0 } = generation;
-  // The lag of a build begins with its start. The records that it loads are older, but it misses no tombstone by that.
+  // The lag of a build begins with its start. It loads older records, but misses no tombstone by that.
   const start = lagStart(generation, watermark) ?? now;
   const currentMs = now.getTime() - Math.max(start.getTime(), watermark?.getTime() ?? 0);
   const recordedMs = longestBehindSeconds * 1_000;
