@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { recordId } from '../../shared/control/ledger.ts';
-import { readSpans, standing } from '../../shared/control/ledger-store.ts';
+import { readSpans, unappliedRecords } from '../../shared/control/ledger-store.ts';
 import { isFollowed, watermark } from '../../shared/control/progress.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 
@@ -25,7 +25,7 @@ export async function readOwnRejects(control: Db, compared: Compared): Promise<O
   const activeCompleteTo = isActiveFollowed ? await watermark(control, active) : completeTo;
   const comparableToMs = Math.min(completeTo?.getTime() ?? 0, activeCompleteTo?.getTime() ?? 0);
   for await (const span of readSpans(control, { 'groups.generations': number }))
-    for (const record of standing(span)) {
+    for (const record of unappliedRecords(span)) {
       const { generations, firstAt, reason, detail } = record;
       if (!generations.includes(number) || generations.includes(active)) continue;
       if (firstAt.getTime() >= comparableToMs) continue;

@@ -74,7 +74,7 @@ export async function* readSpans(control: Db, filter: Filter<LedgerSpan>): Async
 }
 
 /** The records of a span that stand unapplied, in the order of the log. */
-export const standing = ({ records }: OpenSpan): LedgerRecord[] =>
+export const unappliedRecords = ({ records }: OpenSpan): LedgerRecord[] =>
   [...records.values()]
     .filter(({ purged }) => purged === null)
     .toSorted((a, b) => a.offset - b.offset || a.timestampMs - b.timestampMs);
@@ -210,7 +210,7 @@ export async function closeDeadLetters(control: Db, ids: string[], generation: n
 export async function closeGeneration(control: Db, generation: number): Promise<void> {
   for (const id of await spanIds(control, { 'groups.generations': generation })) {
     for await (const span of readSpans(control, { _id: id }))
-      await closeDeadLetters(control, standing(span).map(recordId), generation);
+      await closeDeadLetters(control, unappliedRecords(span).map(recordId), generation);
   }
   await removeSkips(control, generation);
 }

@@ -29,9 +29,9 @@ type Options = {
 const descriptors = { stdout: 1, stderr: 2 } as const;
 
 /**
- * Writes log lines to stdout, and never stops or blocks a service. While stdout takes no lines (its reader has stopped
- * or left, or the disk is full), lines wait up to a limit, and further lines are lost and counted. Lines are written
- * together, once they have `batchBytes` or after 100 ms; a process that is killed loses the waiting ones.
+ * Writes log lines to stdout, and never stops a service. While stdout takes no lines (its reader has stopped or left,
+ * or the disk is full), lines wait up to a limit, and further lines are lost and counted. Lines are written together,
+ * once they have `batchBytes` or after 100 ms; a process that is killed loses the waiting ones.
  */
 export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
   let fd: number | null = null;

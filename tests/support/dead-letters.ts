@@ -11,7 +11,7 @@ import {
   rejectRecords,
   spanIdOf,
 } from '../../shared/control/ledger.ts';
-import { changeSpans, readSpans, standing } from '../../shared/control/ledger-store.ts';
+import { changeSpans, readSpans, unappliedRecords } from '../../shared/control/ledger-store.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
@@ -33,7 +33,7 @@ type ByteField = 'key' | 'value' | 'headers' | 'bytes' | 'orgId' | 'versioned' |
 /** The dead letters that stand unapplied, in the order of the ledger. */
 export async function standingLetters(control: Db): Promise<StandingLetter[]> {
   const entries: LedgerRecord[] = [];
-  for await (const span of readSpans(control, {})) entries.push(...standing(span));
+  for await (const span of readSpans(control, {})) entries.push(...unappliedRecords(span));
   const found = await recordBytesOf(control).find().toArray();
   const byId = new Map(found.map((bytes) => [bytes._id, bytes]));
   return entries.map((entry) => ({ ...byId.get(recordId(entry)), ...entry, _id: recordId(entry) }));

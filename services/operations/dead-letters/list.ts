@@ -11,8 +11,8 @@ import {
   ledgerOf,
   readLedgerRecords,
   readSpans,
-  standing,
   type UnappliedCount,
+  unappliedRecords,
 } from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { type DeadLetter, type DeadLetterDetails, deadLetterDetails } from './details.ts';
@@ -81,7 +81,7 @@ async function readLatest(
   for await (const span of found) {
     const last = latest[limit - 1];
     if (last && last.lastAt > span.lastAt) break;
-    const all = [...latest, ...standing(openSpan(span)).filter(matches)];
+    const all = [...latest, ...unappliedRecords(openSpan(span)).filter(matches)];
     latest = all.toSorted((a, b) => Number(b.lastAt) - Number(a.lastAt)).slice(0, limit);
   }
   return latest;
@@ -98,7 +98,7 @@ async function readAfter(control: Db, { filter, matches }: Matching, after: stri
     return offset === start.offset && timestampMs > start.timestampMs;
   };
   for await (const span of readSpans(control, spans)) {
-    const records = standing(span).filter(matches);
+    const records = unappliedRecords(span).filter(matches);
     found.push(...(span._id === startSpan ? records.filter(isAfter) : records));
     if (found.length >= limit) break;
   }
@@ -116,7 +116,7 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
   }
   const counts = new Map<string, UnappliedCount>();
   for await (const span of readSpans(control, spansOf({ filter, limit: Infinity })))
-    for (const record of standing(span).filter(matches)) {
+    for (const record of unappliedRecords(span).filter(matches)) {
       const key = `${record.topic}/${record.reason}`;
       const count = (counts.get(key)?.count ?? 0) + 1;
       counts.set(key, { topic: record.topic, reason: record.reason, count });

@@ -7,7 +7,12 @@ import {
   recordId,
   spanIdOf,
 } from '../../../shared/control/ledger.ts';
-import { isStanding, purgeDeadLetters, readSpans, standing } from '../../../shared/control/ledger-store.ts';
+import {
+  isStanding,
+  purgeDeadLetters,
+  readSpans,
+  unappliedRecords,
+} from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { DeadLetterFilter, Selection } from './selection.ts';
 
@@ -36,7 +41,7 @@ async function* chunks(
 ): AsyncGenerator<LedgerRecord[]> {
   let chunk: LedgerRecord[] = [];
   for await (const span of readSpans(control, filter))
-    for (const record of standing(span).filter(matches)) {
+    for (const record of unappliedRecords(span).filter(matches)) {
       chunk.push(record);
       if (chunk.length < recordsPerChunk) continue;
       yield chunk;

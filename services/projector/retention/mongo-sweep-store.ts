@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { recordId } from '../../../shared/control/ledger.ts';
-import { readSpans, standing } from '../../../shared/control/ledger-store.ts';
+import { readSpans, unappliedRecords } from '../../../shared/control/ledger-store.ts';
 import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { keyAbove } from '../../../shared/documents/instant.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
@@ -187,7 +187,7 @@ function expiringMessages(database: Db): SweptMessages {
 const deadLetters = (deps: EraseDeps): SweptDeadLetters => ({
   hasUnnamedConversations: async () => {
     for await (const span of readSpans(deps.control, { topic: topicOf('conversation', deps.prefix) })) {
-      const ids = standing(span).map(recordId);
+      const ids = unappliedRecords(span).map(recordId);
       const named = await recordBytesOf(deps.control).countDocuments({ _id: { $in: ids } });
       if (named < ids.length) return true;
     }
