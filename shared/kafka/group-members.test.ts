@@ -26,7 +26,7 @@ test('a group that uses another protocol has a foreign member', async () => {
 
 test('a projector of an earlier release with the same topics is not foreign', async () => {
   expect(await foreignMembersOf({})).toBeNull();
-  // a release that follows one topic more
+  // A release that follows an additional topic.
   expect(await foreignMembersOf({ topics: [...own.topics, 's.notes'] })).toBeNull();
   expect(await foreignMembersOf({ followed: null, topics: own.topics.toReversed() })).toBeNull();
 });

@@ -196,7 +196,7 @@ describe('a batch', () => {
     ];
     const batches = await fetched(5, ...partitions);
     expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([['5', '6'], ['9']]);
-    // and, as the first batch of a fetch, not less than the offset that was asked for
+    // As the first batch of a fetch, its offset is not below the requested one.
     const [undecodable] = await fetched(8, { bytes: broken });
     expect(undecodable?.messages.map(({ offset }) => offset)).toEqual(['8']);
   });

@@ -36,7 +36,7 @@ describe('the requests on a connection to a broker', () => {
 
 describe('a fetch', () => {
   test('asks for an equal share of each partition, and for short waits while one is paused', async () => {
-    // given a consumer group that records the wait of each fetch
+    // A consumer group that records the wait and the share of each fetch.
     const paused: unknown[] = [];
     const waitsMs: number[] = [];
     const sharesBytes = new Set<number>();
@@ -57,7 +57,7 @@ describe('a fetch', () => {
     const installed = installedKafkajs();
     patchKafkajs({ ...installed, fetch: { ...installed.fetch }, consumerGroup: { prototype } });
     const group = Object.create(prototype) as typeof prototype & { fetch: (nodeId: number) => Promise<[]> };
-    // when two brokers are fetched from before, while and after a partition is paused
+    // Fetches from two brokers before, during and after the pause of a partition.
     const ask = () => Promise.all([group.fetch(1), group.fetch(2)]);
     await ask();
     paused.push('topic');

@@ -32,14 +32,14 @@ test.each([
 
 test('a topic of a kind that only another release knows makes no prefix', () => {
   const known = recorded('support.', 5);
-  // by its end it could be the topic of tickets with the prefix `support.side-`
+  // By its end, the second one could be the topic of tickets with the prefix `support.side-`.
   const later = ['support.notes', 'support.side-tickets'].map((topic) => ({
     topic,
     partition: 0,
     applied: { position: 5 },
   }));
   expect(describeOtherTopics([...known, ...later], topicsOf('support.'))).toBeNull();
-  // and an earlier release has recorded fewer kinds
+  // An earlier release has recorded fewer kinds.
   expect(describeOtherTopics(known.slice(2), topicsOf('support.'))).toBeNull();
   expect(describeOtherTopics(known.slice(2), topicsOf('mm.'))).toContain(
     'it has applied records of support.*',

@@ -11,10 +11,10 @@ describe('a commit', () => {
     const partition = startPartition(0, { apply: () => new Promise(() => undefined) });
     partition.commitAgain();
     const assignment = { partition: (key: string) => (key === 't/0' ? partition : undefined) };
-    // given a snapshot from before partition 1 was given to another member
+    // The snapshot is older than the assignment of partition 1 to another member.
     await commitOffsets(consumer, assignment, [snapshotAt(0, 3), snapshotAt(1, 5)]);
     expect(requests).toEqual([[{ topic: 't', partition: 0, offset: '3' }]]);
-    // then nothing is sent again, and the owner's commit of partition 1 is not taken back
+    // A second commit of the same snapshot sends nothing.
     await commitOffsets(consumer, assignment, [snapshotAt(0, 3), snapshotAt(1, 5)]);
     expect(requests).toHaveLength(1);
   });

@@ -90,7 +90,7 @@ it.each([
     expect(partitions.length * batchBytes).toBe(4 * queuedBytesMax);
     // All topics within the memory, then each topic within its part of it, and one batch beyond each of these bounds.
     expect(fetched).toBeLessThan(2 * queuedBytesMax + (1 + topics.length) * batchBytes);
-    // and the others do not seem to wait for their broker
+    // The other partitions do not show a wait for their broker.
     expect(partitions.map((partition) => partition.snapshot().cause)).not.toContain('undelivered');
     stuck.resolve(nothing);
     await stop();

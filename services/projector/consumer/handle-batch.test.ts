@@ -61,7 +61,7 @@ describe('a fetched batch', () => {
         resolved: [],
         position: 5,
       });
-      // and the offset is committed again, since kafkajs may have committed another
+      // The offset is committed again, because kafkajs may have committed another one.
       expect(partition.committed).toBe(-1);
     },
   );
@@ -175,7 +175,7 @@ describe('a partition that its broker cannot read', () => {
       resolved: [],
       seeks: [],
     });
-    // and its projector is alive, since a restart would not help
+    // Each wait counts as progress, because a restart would not help.
     expect(counts).toEqual([1, 2, 3]);
     deliverError(0, 'CORRUPT_MESSAGE');
     expect(logged).toEqual([

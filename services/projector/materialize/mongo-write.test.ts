@@ -67,7 +67,7 @@ describe('a bulk write', () => {
     const error: unknown = await written.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
     expect(isTransient(error)).toBe(true);
-    // and without the missed majority it is a conflict
+    // With a majority, the same error is a conflict.
     const { conflicted } = await write(['big'], bulkError(conflict)).written;
     expect([...conflicted.keys()]).toEqual(['big']);
   });

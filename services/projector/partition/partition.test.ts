@@ -107,7 +107,7 @@ it('a partition reads the skips before each attempt except the first', async () 
   partition.receive(received([batch(8, 5, 7)], 9));
   await until(() => partition.position === 9);
   expect({ reads, given }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
-  // and not for the next batch
+  // The first attempt of the next batch reads no skips.
   partition.receive(received([batch(9, 9)], 10));
   await until(() => partition.position === 10);
   expect(reads).toHaveLength(2);
@@ -128,18 +128,18 @@ describe('the progress count of a partition', () => {
 
   it('grows only when an attempt gets further than every attempt before it', async () => {
     const { partition, attempt } = given();
-    // given an attempt that completes two chunks and fails
+    // The first attempt completes two parts and fails.
     const first = await attempt(0);
     for (let chunk = 0; chunk < 2; chunk += 1) first.onProgress();
     expect(partition.snapshot().progressCount).toBe(2);
     first.fail();
-    // when the next attempt only gets as far, progress stands still; a third chunk counts as progress
+    // The second attempt repeats these two parts without progress. Its third part is progress.
     const second = await attempt(1);
     for (let chunk = 0; chunk < 2; chunk += 1) second.onProgress();
     expect(partition.snapshot().progressCount).toBe(2);
     second.onProgress();
     expect(partition.snapshot().progressCount).toBe(3);
-    // and after a saved page, the next attempt begins at that page, so its second part is the first new one
+    // A saved page is progress. The third attempt begins at that page, so its second part is the first new one.
     second.onProgress(true);
     second.fail();
     const third = await attempt(2);

@@ -128,7 +128,7 @@ describe('a batch that cannot be decoded', () => {
     queue.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
     expect((await queue.take(0)).records.map(({ position }) => position.offset)).toEqual([0, 1]);
     expect(await first(queue, 2)).toMatchObject({ position: { offset: 2 } });
-    // and to a projector that starts there, the same record stands for the rest
+    // A projector that starts at this offset gets the same record with the error.
     const again = given();
     again.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
     expect(await first(again, 2)).toMatchObject({ position: { offset: 2 } });
@@ -195,14 +195,14 @@ describe('the memory of decompressed batches', () => {
     const budget = budgetOf(1_000);
     const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
     for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
-    // given a partition that holds all of it
+    // The first partition takes the whole budget.
     await one.take(0);
     let taken = 0;
     const count = () => void (taken += 1);
     const [second, third] = [two.take(0).then(count), three.take(0).then(count)];
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(taken).toBe(0);
-    // then the others get it in turn
+    // The others get the budget one after the other.
     one.releaseBatch();
     await second;
     expect(taken).toBe(1);

@@ -48,7 +48,7 @@ describe('a partition with a backlog', () => {
     await wait(500, (poll) =>
       positions.observe('contacts/0', { position: poll * 500, end: 1_000 + poll * 500 }),
     );
-    // and its next batches do not wait for later records either
+    // The next batches do not wait for later records.
     expect(await wait(300)).toBe(0);
   });
 
@@ -62,7 +62,7 @@ describe('a partition with a backlog', () => {
   });
 
   it('waits five seconds for a partition that does not move after its first new record', async () => {
-    // given a partition that has long been caught up
+    // The prerequisite partition has been caught up for long.
     const { positions, wait, pass } = given({ 'contacts/0': { position: 2, end: 2 } });
     pass(50_000);
     positions.observe('contacts/0', { end: 1_000 });
@@ -139,7 +139,7 @@ describe('while a build loads, a partition', () => {
     const ends = { 'tickets/0': 40, 'contacts/0': 1_000 };
     positions.setLoadEnds(new Map(Object.entries(ends)));
     expect(await wait(1, (poll) => positions.observe('contacts/0', { position: poll * 500 }))).toBe(2);
-    // and the later records of its prerequisite topics do not delay it
+    // Records after the load of the prerequisite topics cause no wait.
     expect(await wait(1)).toBe(0);
   });
 

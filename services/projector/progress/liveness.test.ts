@@ -43,7 +43,7 @@ describe('a projector is alive', () => {
     const liveness = createLiveness(0);
     liveness.observe(msAt(1), [partition()]);
     expect(liveness.failure(msAt(14))).toBeNull();
-    // when the next observation finds that it has not moved
+    // The next observation shows that the partition has not moved.
     liveness.observe(msAt(14), [partition()]);
     expect(liveness.failure(msAt(15))).toBe('tags/0 has records, but has not moved for 780 s');
   });
@@ -80,7 +80,7 @@ describe('a projector is stuck', () => {
     const results = Array.from({ length: 17 }, (_, minute) => observeUncommitted(minute));
     expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(results[16]).toBe('no offset could be committed for 960 s');
-    // and is alive again after a commit, or while the brokers are unavailable
+    // The projector is alive again after a commit, or while the brokers are unavailable.
     liveness.observeCommit(msAt(17));
     expect(observeUncommitted(30)).toBeNull();
     liveness.observeUnavailable(msAt(33));

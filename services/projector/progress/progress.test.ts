@@ -38,9 +38,9 @@ describe('the watermark of a partition', () => {
   });
 
   it('is at most a little older than the oldest record that waits', () => {
-    // given a partition that is late by 500 runs of the commit loop
+    // The partition is late by 500 runs of the commit loop.
     const runs = Array.from({ length: 3_000 }, (_, run) => ({ position: run * 10, end: (run + 500) * 10 }));
-    // then, from the first end that it reaches, its watermark is at most a sixteenth older than that
+    // From the first end that it reaches, its watermark is at most a sixteenth older.
     let latestMs = 0;
     const ages = watermarks(...runs).map((completeToMs, run) => {
       latestMs = Math.max(latestMs, completeToMs);

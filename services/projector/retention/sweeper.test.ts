@@ -36,7 +36,7 @@ test('a channel with many pages is continued after the other channels', async ()
   const attempt = { signal, onProgress: () => undefined };
   const swept = await sweep({ ...deps, ...attempt, isComplete: true } as unknown as SweepDeps);
   expect(swept).toEqual({ conversations: 0, messages: 1 });
-  // then a page whose messages are purged is read again, and the slice of a channel has 20 pages
+  // A page whose messages are purged is read again. A slice of a channel has 20 pages.
   const pages = ['', '', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)];
   expect(reads).toEqual([...pages.slice(0, 20), 'chan_2', ...pages.slice(20)]);
 });
