@@ -62,12 +62,12 @@ test("Spectral's rules for OpenAPI find nothing", async () => {
   // The operator's contact is on the pages of the documentation.
   writeFileSync(ruleset, JSON.stringify({ extends: 'spectral:oas', rules: { 'info-contact': 'off' } }));
   const program = join(installed, 'node_modules/.bin/spectral');
-  const found = await mustRun(program, [
+  const findings = await mustRun(program, [
     'lint',
     '--ruleset',
     ruleset,
     '--fail-severity=hint',
     'openapi.json',
   ]);
-  expect(found).toContain('No results');
+  expect(findings).toContain('No results');
 });

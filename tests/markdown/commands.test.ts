@@ -17,7 +17,8 @@ test('the long test runs each documented command that has no reason against a ru
 
 test('the pages show every verb of the CLI in a command', async () => {
   const commands = (await documentedCommands()).map(({ command }) => `${command} `);
-  const isShown = (verb: string[]) => commands.some((one) => one.includes(`support-cli ${verb.join(' ')} `));
+  const isShown = (verb: string[]) =>
+    commands.some((command) => command.includes(`support-cli ${verb.join(' ')} `));
   expect(helpVerbs().filter((verb) => !isShown(verb) && !isGroup(verb))).toEqual([]);
 });
 

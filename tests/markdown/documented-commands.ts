@@ -19,14 +19,14 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
     'clients/typescript/README.md',
     ...(await Array.fromAsync(glob('docs/**/*.md'))),
   ];
-  const found = await Promise.all(
+  const commandsOfPages = await Promise.all(
     pages.sort().map(async (page) => {
       const text = await readFile(page, 'utf8');
       return commandsOf(text).map((command) => ({ page, command }));
     }),
   );
   const seen = new Set<string>();
-  return found.flat().filter(({ command }) => !seen.has(command) && seen.add(command));
+  return commandsOfPages.flat().filter(({ command }) => !seen.has(command) && seen.add(command));
 }
 
 function commandsOf(text: string): string[] {

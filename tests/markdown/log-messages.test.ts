@@ -44,9 +44,10 @@ function loggedBy(path: string, { expression, arguments: given }: ts.CallExpress
     return [{ path, level: 'debug', message: textOf(given[1]) }];
   if (!ts.isPropertyAccessExpression(expression)) return [];
   const level = expression.name.text;
-  const last = given.at(-1);
-  if (!levels.includes(level) || !/logger$/i.test(expression.expression.getText()) || !last) return [];
-  return [{ path, level, message: textOf(last) }];
+  const lastArgument = given.at(-1);
+  if (!levels.includes(level) || !/logger$/i.test(expression.expression.getText()) || !lastArgument)
+    return [];
+  return [{ path, level, message: textOf(lastArgument) }];
 }
 
 /** The text of an expression, with `…` in place of each part that is not a literal. */

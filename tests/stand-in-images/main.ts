@@ -55,9 +55,9 @@ const kafka = async () => {
 const mongoshVersion = '2.12.0';
 
 const mongo = async () => {
-  const found = await findMongod(report);
-  if ('obstacle' in found)
-    throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.obstacle}`);
+  const mongod = await findMongod(report);
+  if ('obstacle' in mongod)
+    throw new Error(`${images.mongo}: there is no mongod to build it from: ${mongod.obstacle}`);
   await buildBase('node', nodePackages);
   const mongosh = await installOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
     const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];
@@ -66,7 +66,7 @@ const mongo = async () => {
   await build('mongo', images.mongo, {
     node: join('node_modules', 'node', 'bin'),
     mongosh,
-    mongod: (await mustRun('sh', ['-c', 'command -v "$0"', found.program])).trim(),
+    mongod: (await mustRun('sh', ['-c', 'command -v "$0"', mongod.program])).trim(),
   });
 };
 

@@ -11,7 +11,7 @@ const conversationsOf = (ticketId: string, count: number): StoredDocument[] =>
     return storedDocument({ id, ticketId }, { byCreated: numberedId('', count - index) + id });
   });
 
-describe('the store reads the first children of many parents', () => {
+describe('a read of the first children of many parents', () => {
   const opened = useEngineStore();
 
   // Two of the tickets have more conversations than one read returns.
@@ -56,7 +56,7 @@ describe('the store reads the first children of many parents', () => {
   };
   beforeAll(() => write(1, null, allConversations));
 
-  test('in order and once each while other workers write them', async () => {
+  test('returns each child once and in order while other workers write the children', async () => {
     let isReading = true;
     const rewriteWhileReading = async () => {
       let revision = 1;
@@ -73,11 +73,11 @@ describe('the store reads the first children of many parents', () => {
     expect(await rewriting).toBeGreaterThan(1);
   });
 
-  test('in several reads if the memory of one read is too small', async () => {
+  test('leaves parents for the next read if its memory is too small', async () => {
     expect(await readAll(5_500)).toEqual({ childIds: expectedChildIds(5_500), reads: 2 });
   });
 
-  test('only of the organization of their parent', async () => {
+  test('returns only children of the organization of the parent', async () => {
     // given a conversation of each of two organizations, for both tickets
     const conversations = [...conversationsOf('ti_own', 2), ...conversationsOf('ti_foreign', 2)];
     const documents = conversations.map((child, index) => ({ ...child, orgId: `org_${index % 2}` }));

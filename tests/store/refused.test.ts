@@ -106,9 +106,9 @@ describe('a document that the store refuses', () => {
   test('keeps its embedded names in a refresh until the new names fit', async () => {
     // given a ticket with tags that just fit, among tickets with only one of these tags
     await storeTags(tagIds('c', 22).map((id, index) => tag(id, index === 0 ? 10 : 700_000)));
-    const others = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
+    const smallTicketIds = Array.from({ length: 40 }, (_, index) => `ti_c_${String(index).padStart(2, '0')}`);
     await apply([
-      ...others.map((id) => ticket(id, tagIds('c', 1))),
+      ...smallTicketIds.map((id) => ticket(id, tagIds('c', 1))),
       ticket('ti_c_15_large', tagIds('c', 22)),
     ]);
     const ticketBefore = await findTicket('ti_c_15_large');
@@ -116,11 +116,11 @@ describe('a document that the store refuses', () => {
     expect(await rename(tagId('c', 0), 2_500_000, 2)).toEqual(['ticket ti_c_15_large']);
     // then the ticket keeps the old name, and all other tickets have the new name
     expect(await findTicket('ti_c_15_large')).toEqual(ticketBefore);
-    for (const id of others) expect(await tagNameLengths(id)).toEqual([2_500_000]);
+    for (const id of smallTicketIds) expect(await tagNameLengths(id)).toEqual([2_500_000]);
     // then a worker refreshes the ticket once the name fits again
     expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
     expect((await tagNameLengths('ti_c_15_large'))[0]).toBe(20);
-    for (const id of others) expect(await tagNameLengths(id)).toEqual([20]);
+    for (const id of smallTicketIds) expect(await tagNameLengths(id)).toEqual([20]);
   });
 
   test('is dead-lettered once although a conflict repeats the round of its entity', async () => {

@@ -78,7 +78,7 @@ async function measureRun(
   seconds: number,
 ): Promise<Run> {
   const reader = startReader(database, service.failures);
-  const before = await readStages(service);
+  const stagesBefore = await readStages(service);
   const acknowledgedMs: number[] = [];
   let events = 0;
   let latenciesMs: number[] = [];
@@ -94,9 +94,9 @@ async function measureRun(
     await publishReplies(environment, state, { rate, seconds, onSent, onAcknowledged });
     latenciesMs = await reader.latenciesMs();
   });
-  const after = await readStages(service);
+  const stagesAfter = await readStages(service);
   const observed = stages.map(
-    (stage) => [stage, observedBetween(before.get(stage), after.get(stage))] as const,
+    (stage) => [stage, observedBetween(stagesBefore.get(stage), stagesAfter.get(stage))] as const,
   );
   const cores = usage.processorSeconds / usage.seconds;
   return { events, latenciesMs, acknowledgedMs, cores, stages: new Map(observed) };

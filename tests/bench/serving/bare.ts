@@ -78,13 +78,13 @@ function presentPage<T>(
 ) {
   const items = documents.slice(0, pageSize);
   const hasMore = documents.length > pageSize;
-  const last = items.at(-1);
+  const lastItem = items.at(-1);
   const cursor = (item: T) => Buffer.from(JSON.stringify([1, sortKey(item)])).toString('base64url');
   return {
     object: 'list',
     data: items.map(present),
     hasMore,
-    nextCursor: hasMore && last ? cursor(last) : null,
+    nextCursor: hasMore && lastItem ? cursor(lastItem) : null,
     url,
   };
 }

@@ -15,8 +15,8 @@ const threads = {
 export async function seedStore(tickets: number): Promise<TestStore> {
   const store = await startStore();
   const list = range(tickets, (index) => {
-    const at = new Date(Date.parse('2026-01-01') + index * 1_000).toISOString();
-    const times = { createdAt: at, updatedAt: at };
+    const createdAt = new Date(Date.parse('2026-01-01') + index * 1_000).toISOString();
+    const times = { createdAt, updatedAt: createdAt };
     return build.ticket({ id: ticketId(index), title: `Printer ${index} on fire`, ...times });
   });
   await build.store(store.database, 'ticket', list);
