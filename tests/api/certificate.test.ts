@@ -68,7 +68,7 @@ async function givenApi() {
 const inUse = 'new certificate in use';
 const rejected = 'new certificate rejected; keeping the current one';
 
-test('a replaced certificate is used for new connections, and shown in the metric; open ones keep theirs', async () => {
+test('only new connections use a replaced certificate, whose expiry the metric shows', async () => {
   const { certificateIn, switched, showsExpiryOf, certificate } = await givenApi();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);

@@ -50,7 +50,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  test('refuses further requests of the key, with Retry-After; other keys are not affected', async () => {
+  test('refuses further requests of the key until its window ends, which Retry-After names', async () => {
     await start({ RATE_LIMIT_REQUESTS: 2 });
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
@@ -64,6 +64,12 @@ describe('the limit of a key', () => {
       reset: 40,
       retryAfter: '40',
     });
+  });
+
+  test('of one key refuses no request of another key', async () => {
+    await start({ RATE_LIMIT_REQUESTS: 1 });
+    await api.get('/v1/tickets');
+    expect((await api.get('/v1/tickets')).status).toBe(429);
     expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
   });
 });

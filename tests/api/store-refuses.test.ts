@@ -96,7 +96,7 @@ test('a command that is wrong is a bug: 500 at once', async () => {
   });
 });
 
-test('an overloaded MongoDB gets a few attempts, then requests are 503; the replica stays live', async () => {
+test('an overloaded MongoDB gets a few attempts of a request, which then fails with 503 on a live replica', async () => {
   let asked = 0;
   const overloaded = { code: 462, errorLabels: ['SystemOverloadedError'] };
   proxy.state.answer = ({ name }) => {

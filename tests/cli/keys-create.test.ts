@@ -50,7 +50,7 @@ describe('keys create', () => {
     });
   });
 
-  test('makes keys that keys archive ends; a second archive reports the time of the first', async () => {
+  test('makes keys that keys archive ends, once and with the instant of the first archiving', async () => {
     const { id, token, before } = await givenKey();
     expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
     await applied();

@@ -152,7 +152,7 @@ describe('a consumer group that two deployments share', () => {
 describe('a group id that a share group has, which keeps it when its last consumer has left', () => {
   const { environment, startProcess, cli } = useProjector({ projectors: 0 });
 
-  test('refuses a projector; the group and the way out are named, and the same start does not help', async () => {
+  test('refuses a projector, whose log, check and status name the group and the way out but not the same start', async () => {
     const { CONSUMER_GROUP: groupId } = environment.config;
     await createShareGroup(String(process.env.KAFKA_BROKERS), groupId);
     const words = `${groupId} (CONSUMER_GROUP): The group member's supported protocols are incompatible`;

@@ -112,7 +112,7 @@ describe('an operator reads in the status', () => {
     ]);
   });
 
-  test('everything that MongoDB holds while Kafka is away; `rebuild await` waits for Kafka for longer', async () => {
+  test('everything that MongoDB holds if Kafka does not answer, even while `rebuild await` still waits for Kafka', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
     await rebuild.deadLetter({ generations: [1, 2] });
     const silent = () => new Promise<never>(() => undefined);
