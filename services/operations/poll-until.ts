@@ -18,8 +18,8 @@ export function createPatientRead(nowMs = () => performance.now()) {
   return async <T>(read: () => Promise<T>): Promise<T> => {
     const endMs = nowMs() + failingMaxMs;
     const onFailed = (error: unknown) => {
-      const { is, of } = classify(error);
-      const mayPass = isTransient(error) || (is === 'refuses-us' && of === 'store');
+      const { errorClass, server } = classify(error);
+      const mayPass = isTransient(error) || (errorClass === 'refuses-us' && server === 'store');
       if (!hasRead || !mayPass || nowMs() > endMs) throw error;
     };
     const value = await retry({ pauseMs: failedPauseMs, onFailed }, read);

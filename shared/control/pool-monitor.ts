@@ -52,10 +52,10 @@ export function monitorPools(
         const client = createFresh();
         await read(client).finally(() => void client.close().catch(() => undefined));
       },
-      isFailure: (error) => !isBusy(error) && classifyStoreError(error).is !== 'overloaded',
+      isFailure: (error) => !isBusy(error) && classifyStoreError(error).errorClass !== 'overloaded',
       repair: async (name, error) => {
         const client = pools[name];
-        if (!client || classifyStoreError(error).is !== 'refuses-us') return;
+        if (!client || classifyStoreError(error).errorClass !== 'refuses-us') return;
         logger.warn(
           { pool: name, reason: errorMessage(error) },
           'MongoDB refuses the user on old connections, but not on a new one; the pool is opened again',

@@ -69,14 +69,14 @@ it.each([
   ['refuses the request', { status: 400, body: 'secret' }, 'refuses-us'],
   ['refuses the client', { status: 401, body: 'secret' }, 'refuses-us'],
   ['forbids the client', { status: 403, body: 'secret' }, 'refuses-us'],
-  ['breaks the connection', { status: 0, body: '' }, 'passes'],
-  ['is overloaded', { status: 503, body: 'secret' }, 'passes'],
-  ['answers with something else', { status: 200, body: '<html>' }, 'passes'],
+  ['breaks the connection', { status: 0, body: '' }, 'transient'],
+  ['is overloaded', { status: 503, body: 'secret' }, 'transient'],
+  ['answers with something else', { status: 200, body: '<html>' }, 'transient'],
 ])('an issuer that %s is asked again for the next connection', async (_, bad, expected) => {
   const token = tokens();
   answer = bad;
   const error = await token.get().catch((reason: unknown) => reason);
-  expect(classify(error).is).toBe(expected);
+  expect(classify(error).errorClass).toBe(expected);
   expect(String(error)).toMatch(/KAFKA_SASL_TOKEN_URL/);
   expect(String(error)).not.toContain('secret');
   issue('three');
@@ -118,7 +118,7 @@ describe('a token that a broker', () => {
     issue('one');
     const error = await authenticate(token, answer).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: 'KafkaJSConnectionError', retriable: true });
-    expect(classify(error).is).toBe('refuses-us');
+    expect(classify(error).errorClass).toBe('refuses-us');
     issue('two');
     expect(await token.get()).toBe('two');
   });

@@ -1,11 +1,11 @@
 import type { ErrorClass } from '../store/error-classes.ts';
 
-type Entry = { is: ErrorClass; fix: string | null };
+type Entry = { errorClass: ErrorClass; fix: string | null };
 
 const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
 
-const entries = (is: ErrorClass, types: string[], fix: string | null = null) =>
-  types.map((type): [string, Entry] => [type, { is, fix }]);
+const entries = (errorClass: ErrorClass, types: string[], fix: string | null = null) =>
+  types.map((type): [string, Entry] => [type, { errorClass, fix }]);
 
 /**
  * The meaning of Kafka's answers, by type, and of errors of kafkajs, by name. Every other answer may pass: a broker
@@ -42,7 +42,7 @@ export const kafkaTypes: ReadonlyMap<string, Entry> = new Map([
     `The Kafka user of a projector needs Read and Describe on its topics. ${otherRights}`,
   ),
   // Brokers that do not respond. kafkajs does not mark these errors as retriable.
-  ...entries('passes', ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout']),
+  ...entries('transient', ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout']),
   // A group that refuses this kind of member, or any further member.
   ...entries(
     'wrong-command',

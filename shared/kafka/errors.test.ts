@@ -16,7 +16,7 @@ import { explainedStoreError } from '../store/errors.ts';
 import { classify, explained, isRefusal, isTransient } from './errors.ts';
 import { otherProtocol } from './listener-protocol.ts';
 
-const is = (error: unknown) => classify(error).is;
+const classOf = (error: unknown) => classify(error).errorClass;
 
 /** The error in an answer of a broker. */
 const brokerAnswer = (type: string, retriable = false) =>
@@ -53,11 +53,11 @@ describe('an error of the brokers or of MongoDB', () => {
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
     ['no server of MongoDB', noServer(new MongoNetworkError('reset'))],
   ])('passes: %s', (_, error) => {
-    expect({ is: is(error), isTransient: isTransient(error), isRefusal: isRefusal(error) }).toEqual({
-      is: 'passes',
-      isTransient: true,
-      isRefusal: false,
-    });
+    expect({
+      errorClass: classOf(error),
+      isTransient: isTransient(error),
+      isRefusal: isRefusal(error),
+    }).toEqual({ errorClass: 'transient', isTransient: true, isRefusal: false });
   });
 
   it.each([
@@ -69,33 +69,33 @@ describe('an error of the brokers or of MongoDB', () => {
     ['a user of MongoDB without a right', mongoAnswer(13)],
   ])('is a refusal, also after the retries of kafkajs: %s', (_, error) => {
     for (const thrown of [error, afterRetries(error), withCause(error)])
-      expect({ is: is(thrown), isTransient: isTransient(thrown), isRefusal: isRefusal(thrown) }).toEqual({
-        is: 'refuses-us',
-        isTransient: false,
-        isRefusal: true,
-      });
+      expect({
+        errorClass: classOf(thrown),
+        isTransient: isTransient(thrown),
+        isRefusal: isRefusal(thrown),
+      }).toEqual({ errorClass: 'refuses-us', isTransient: false, isRefusal: true });
   });
 
   it.each([
-    ['a bug', new TypeError('undefined'), 'our-code'],
+    ['a bug', new TypeError('undefined'), 'bug'],
     ['a request that the brokers refuse each time', brokerAnswer('INVALID_RECORD'), 'wrong-command'],
     ['a setting that the brokers do not accept', brokerAnswer('INVALID_SESSION_TIMEOUT'), 'wrong-command'],
     ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint'), 'other'],
   ])('is permanent: %s', (_, error, expected) => {
-    expect({ is: is(error), isTransient: isTransient(error), isRefusal: isRefusal(error) }).toEqual({
-      is: expected,
-      isTransient: false,
-      isRefusal: false,
-    });
+    expect({
+      errorClass: classOf(error),
+      isTransient: isTransient(error),
+      isRefusal: isRefusal(error),
+    }).toEqual({ errorClass: expected, isTransient: false, isRefusal: false });
   });
 
   it('names its server, even inside other errors', () => {
     expect(
       [new Error('group', { cause: brokerAnswer('UNKNOWN') }), afterRetries(new Error('bug'))].map(
-        (error) => classify(error).of,
+        (error) => classify(error).server,
       ),
     ).toEqual(['kafka', 'kafka']);
-    expect([mongoAnswer(13), new TypeError('bug')].map((error) => classify(error).of)).toEqual([
+    expect([mongoAnswer(13), new TypeError('bug')].map((error) => classify(error).server)).toEqual([
       'store',
       null,
     ]);
@@ -129,7 +129,7 @@ describe('a certificate', () => {
       /tlsCAFile/,
     ],
   ])('%s is a refusal, with its fix', (_, error, fix) => {
-    expect(is(error)).toBe('refuses-connection');
+    expect(classOf(error)).toBe('refuses-connection');
     expect(explained(error)).toMatch(fix);
   });
 });
@@ -139,7 +139,7 @@ it.each([
   ['a user whom one server refuses', noServer(mongoAnswer(13), null), /its rights on <DATABASE_NAME>/],
 ])('a refusal of %s by every usable server of MongoDB may pass', (_, error, fix) => {
   for (const thrown of [error, new Error('start', { cause: error })]) {
-    expect(is(thrown)).toBe('refuses-connection');
+    expect(classOf(thrown)).toBe('refuses-connection');
     expect([isTransient(thrown), isRefusal(thrown)]).toEqual([true, true]);
     expect(explained(thrown)).toMatch(fix);
   }
@@ -147,7 +147,7 @@ it.each([
 
 it('a listener of another protocol refuses connections, and the fix names the settings', () => {
   const error = afterRetries(connectionError(otherProtocol));
-  expect(is(error)).toBe('refuses-connection');
+  expect(classOf(error)).toBe('refuses-connection');
   expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
 });
 

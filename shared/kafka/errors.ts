@@ -26,27 +26,31 @@ export function classify(error: unknown): Classified {
   const found = isOfKafka
     ? classifyChain(errorChain(error), (cause) => ofKafka(cause) ?? classifyOne(cause))
     : null;
-  if (found) return { ...found, of: 'kafka' };
+  if (found) return { ...found, server: 'kafka' };
   const { fix, ...classified } = classifyStoreError(error);
   const own = errorChain(error).flatMap(({ name }) => ownFixes.get(name) ?? []);
-  return { ...classified, of: isOfKafka ? 'kafka' : classified.of, fix: fix ?? own[0] ?? null };
+  return { ...classified, server: isOfKafka ? 'kafka' : classified.server, fix: fix ?? own[0] ?? null };
 }
 
 /** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */
 function ofKafka(error: KafkaError): Classified | null {
   const { name, type, retriable, code } = error;
-  const as = (is: ErrorClass, fix: string | null = null): Classified => ({ is, of: 'kafka', fix });
+  const as = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
+    errorClass,
+    server: 'kafka',
+    fix,
+  });
   const entry = kafkaTypes.get(String(type)) ?? kafkaTypes.get(name);
   if (code === otherProtocol) return as('refuses-connection', listenerProtocol);
   const certificate = certificateError(error, 'kafka', certificates);
   if (certificate) return certificate;
-  if (entry?.is === 'refuses-us') return as(entry.is, entry.fix);
+  if (entry?.errorClass === 'refuses-us') return as(entry.errorClass, entry.fix);
   if (retriable === true) {
     const address = advertisedAddress(error);
-    return as('passes', address === null ? (entry?.fix ?? null) : unreachable(address));
+    return as('transient', address === null ? (entry?.fix ?? null) : unreachable(address));
   }
-  if (entry) return as(entry.is, entry.fix);
-  return typeof type === 'string' && name.startsWith('KafkaJS') ? as('passes') : null;
+  if (entry) return as(entry.errorClass, entry.fix);
+  return typeof type === 'string' && name.startsWith('KafkaJS') ? as('transient') : null;
 }
 
 const mayPass: Record<ErrorClass, boolean> = {
@@ -54,28 +58,28 @@ const mayPass: Record<ErrorClass, boolean> = {
   'refuses-connection': true,
   overloaded: true,
   'too-slow': true,
-  passes: true,
+  transient: true,
   'refuses-document': false,
   'wrong-command': false,
   'no-memory': false,
-  'our-code': false,
+  bug: false,
   other: false,
 };
 
 /** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */
-export const isTransient = (error: unknown): boolean => mayPass[classify(error).is];
+export const isTransient = (error: unknown): boolean => mayPass[classify(error).errorClass];
 
 const refuses: Record<ErrorClass, boolean> = {
   'refuses-us': true,
   'refuses-connection': true,
   overloaded: false,
   'too-slow': false,
-  passes: false,
+  transient: false,
   // Such as saved progress that breaks a rule of an operator.
   'refuses-document': true,
   'wrong-command': false,
   'no-memory': false,
-  'our-code': false,
+  bug: false,
   other: false,
 };
 
@@ -83,7 +87,7 @@ const refuses: Record<ErrorClass, boolean> = {
  * Whether the brokers or MongoDB answer, but refuse this process or its writes. A lasting refusal may end only after a
  * restart, when the process reads its settings and files again.
  */
-export const isRefusal = (error: unknown): boolean => refuses[classify(error).is];
+export const isRefusal = (error: unknown): boolean => refuses[classify(error).errorClass];
 
 /** The message of an error, with the setting or the right that fixes it if that is known. */
 export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).fix);

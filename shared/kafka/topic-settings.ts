@@ -41,7 +41,7 @@ export async function readTopicSettings(
   try {
     return await readSettings(admin, topics);
   } catch (error) {
-    if (classify(error).is !== 'refuses-us' || topics.length === 1) throw error;
+    if (classify(error).errorClass !== 'refuses-us' || topics.length === 1) throw error;
     const read = await Promise.all(topics.map((topic) => tryReadSettings(admin, topic)));
     if (refusedSettings(read).length === read.length) throw error;
     return read;
@@ -69,7 +69,7 @@ async function tryReadSettings(admin: Pick<Admin, 'describeConfigs'>, topic: str
     const [settings] = await readSettings(admin, [topic]);
     return settings ?? settingsOf(topic, []);
   } catch (error) {
-    if (classify(error).is !== 'refuses-us') throw error;
+    if (classify(error).errorClass !== 'refuses-us') throw error;
     return { ...settingsOf(topic, []), refused: errorMessage(error) };
   }
 }

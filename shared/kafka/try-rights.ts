@@ -51,7 +51,7 @@ export async function tryFetch(
     } catch (error) {
       const topicsInError = refusedTopics(error);
       if (topicsInError.length > 0) refused.push(...topicsInError);
-      else if (classify(error).is === 'refuses-us') throw error;
+      else if (classify(error).errorClass === 'refuses-us') throw error;
       else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
   }

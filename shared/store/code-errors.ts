@@ -43,9 +43,9 @@ export function isCodeError(error: unknown): boolean {
 }
 
 /** The class of an error that comes from no server. */
-export function classOfCode(error: unknown): 'no-memory' | 'our-code' | 'other' {
+export function classOfCode(error: unknown): 'no-memory' | 'bug' | 'other' {
   if (errorChain(error).some(isOutOfMemory)) return 'no-memory';
-  return isCodeError(error) ? 'our-code' : 'other';
+  return isCodeError(error) ? 'bug' : 'other';
 }
 
 /** An aborted signal throws a `DOMException`, which is not a native error in every runtime. */

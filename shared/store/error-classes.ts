@@ -14,8 +14,8 @@ const classes = [
   'overloaded',
   /** A command has used up its time. It may pass, but a repetition at once would load a slow server twice. */
   'too-slow',
-  /** A server is away, or has failed at this request: it may pass. */
-  'passes',
+  /** A server is away, or has failed at this request: a later attempt may succeed. */
+  'transient',
   /** MongoDB refuses the document, and refuses it again. */
   'refuses-document',
   /** The command is wrong, and is wrong again when it is repeated. */
@@ -23,7 +23,7 @@ const classes = [
   /** The process has reached its memory limit, whatever it works on; later memory may be free. */
   'no-memory',
   /** Code threw because of the data that it worked on, so that the same data makes it throw again. */
-  'our-code',
+  'bug',
   /** None of these: an aborted signal, a failed assertion, an error that a caller knows by its class. */
   'other',
 ] as const;
@@ -31,9 +31,9 @@ const classes = [
 export type ErrorClass = (typeof classes)[number];
 
 export type Classified = {
-  is: ErrorClass;
-  /** The server that it comes from; null for no server. */
-  of: 'kafka' | 'store' | null;
+  errorClass: ErrorClass;
+  /** The server that the error comes from; null if it comes from none. */
+  server: 'kafka' | 'store' | null;
   /** The setting, the right or the step that helps, in words; null without a known fix. */
   fix: string | null;
 };
@@ -41,9 +41,9 @@ export type Classified = {
 /** Classifies an error and its causes together. `one` classifies a single error, or returns null for an unknown one. */
 export function classifyChain(chain: Error[], one: (cause: Error) => Classified | null): Classified | null {
   const found = chain.flatMap((cause) => one(cause) ?? []);
-  const [worst] = found.toSorted((a, b) => classes.indexOf(a.is) - classes.indexOf(b.is));
+  const [worst] = found.toSorted((a, b) => classes.indexOf(a.errorClass) - classes.indexOf(b.errorClass));
   if (!worst) return null;
-  const known = [worst, ...found.filter(({ is }) => is === worst.is), ...found];
+  const known = [worst, ...found.filter(({ errorClass }) => errorClass === worst.errorClass), ...found];
   return { ...worst, fix: known.find(({ fix }) => fix !== null)?.fix ?? null };
 }
 
@@ -77,8 +77,8 @@ const alertPattern =
   /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
 
 /** An error of a certificate: this process does not accept the server's, or the server this process's. */
-export function certificateError(error: Error, of: 'kafka' | 'store', fix: string): Classified | null {
+export function certificateError(error: Error, server: 'kafka' | 'store', fix: string): Classified | null {
   const code = String((error as { code?: unknown }).code);
   const isMeant = verificationCodes.has(code) || alertPattern.test(code);
-  return isMeant ? { is: 'refuses-connection', of, fix } : null;
+  return isMeant ? { errorClass: 'refuses-connection', server, fix } : null;
 }

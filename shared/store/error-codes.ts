@@ -1,7 +1,7 @@
 import type { ErrorClass } from './error-classes.ts';
 
 type Entry = {
-  is: ErrorClass;
+  errorClass: ErrorClass;
   /** MongoDB's name of the code, or why it refuses a document, for a dead letter. */
   text: string;
   fix: string | null;
@@ -31,8 +31,8 @@ const validator =
 /** MongoDB's code for a member that is not the primary. */
 export const notPrimaryCode = 10_107;
 
-const entries = (is: ErrorClass, codes: [code: number, text: string][], fix: string | null = null) =>
-  codes.map(([code, text]): [number, Entry] => [code, { is, text, fix }]);
+const entries = (errorClass: ErrorClass, codes: [code: number, text: string][], fix: string | null = null) =>
+  codes.map(([code, text]): [number, Entry] => [code, { errorClass, text, fix }]);
 
 /**
  * The meaning of MongoDB's codes. Every other code may pass: an operator interrupts a read, a shard moves, the cache is

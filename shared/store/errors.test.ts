@@ -34,7 +34,7 @@ class PoolClosed extends MongoDriverError {
   }
 }
 
-const is = (error: unknown) => classifyStoreError(error).is;
+const classOf = (error: unknown) => classifyStoreError(error).errorClass;
 
 describe('an error of MongoDB', () => {
   it.each([
@@ -62,7 +62,7 @@ describe('an error of MongoDB', () => {
     ['a name without an address in its records', new MongoAPIError('No addresses found at host')],
     ['a wrong command with the label that allows a repetition', answered(2, 'refused', ['RetryableError'])],
   ])('passes: %s', (_, error) => {
-    expect(is(error)).toBe('passes');
+    expect(classOf(error)).toBe('transient');
   });
 
   it.each([
@@ -70,17 +70,19 @@ describe('an error of MongoDB', () => {
     ...[64, 100, 43, 175, 237],
     // Refusals that pass by themselves: an interrupted read, a moved shard, a full cache, a lost snapshot.
     ...[24, 112, 202, 211, 246, 279, 290, 365, 384, 11_601, 13_388],
-  ])('passes: code %i of a server', (code) => expect(is(answered(code))).toBe('passes'));
+  ])('a code %i of a server is transient', (code) => expect(classOf(answered(code))).toBe('transient'));
 
   it.each([50, 262])('is too slow: code %i of a server', (code) =>
-    expect(is(answered(code))).toBe('too-slow'),
+    expect(classOf(answered(code))).toBe('too-slow'),
   );
 
   it.each([91, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436])(
     'comes from a member that is not the primary, whatever its labels: code %i of a server',
     (code) => {
       const labelled = answered(code, 'refused', ['RetryableWriteError']);
-      expect([answered(code), labelled, bulk(code)].map(is)).toEqual(Array(3).fill('refuses-connection'));
+      expect([answered(code), labelled, bulk(code)].map(classOf)).toEqual(
+        Array(3).fill('refuses-connection'),
+      );
     },
   );
 
@@ -91,7 +93,7 @@ describe('an error of MongoDB', () => {
     ['ENOENT', 'open'],
     ['EAI_AGAIN', 'getaddrinfo'],
   ])('passes: a look-up of a name or the opening of a certificate that ends with %s (%s)', (code, syscall) =>
-    expect(is(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('passes'),
+    expect(classOf(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('transient'),
   );
 
   it.each([
@@ -107,15 +109,15 @@ describe('an error of MongoDB', () => {
     ['an unknown command', answered(59), 'wrong-command'],
     ['an unknown field', answered(40_415), 'wrong-command'],
     ['a wrong connection string', new MongoParseError('wrong'), 'wrong-command'],
-    ['a wrong argument', new MongoInvalidArgumentError('wrong'), 'our-code'],
-    ['a bug', new TypeError('undefined'), 'our-code'],
-    ['a bug, with its place', new Error('in a join', { cause: new TypeError('undefined') }), 'our-code'],
-    ['a text', 'text', 'our-code'],
+    ['a wrong argument', new MongoInvalidArgumentError('wrong'), 'bug'],
+    ['a bug', new TypeError('undefined'), 'bug'],
+    ['a bug, with its place', new Error('in a join', { cause: new TypeError('undefined') }), 'bug'],
+    ['a text', 'text', 'bug'],
     ['a lack of memory', new RangeError('Array buffer allocation failed'), 'no-memory'],
     ['a file that is missing', ofNode('ENOENT', 'no such file'), 'other'],
     ['a failed assertion', new AssertionError({ message: 'position <= end' }), 'other'],
   ])('does not pass by itself: %s', (_, error, expected) => {
-    expect(is(error)).toBe(expected);
+    expect(classOf(error)).toBe(expected);
   });
 });
 
@@ -123,13 +125,13 @@ describe('an overloaded MongoDB', () => {
   const labelled = answered(999_999, 'refused', ['SystemOverloadedError']);
 
   it('is known by its label, or by its code without one', () => {
-    expect([labelled, answered(462), answered(433)].map(is)).toEqual(Array(3).fill('overloaded'));
+    expect([labelled, answered(462), answered(433)].map(classOf)).toEqual(Array(3).fill('overloaded'));
   });
 
   it('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
     const reset = new MongoNetworkError('reset');
     reset.addErrorLabel('SystemOverloadedError');
-    expect([is(reset), is(answered(91))]).toEqual(['passes', 'refuses-connection']);
+    expect([classOf(reset), classOf(answered(91))]).toEqual(['transient', 'refuses-connection']);
   });
 
   it.each([
@@ -156,8 +158,8 @@ it('the page for operators lists each code of a wrong command, and no other', ()
   const page = readFileSync('docs/mongodb.md', 'utf8');
   const codes = /^The codes of a wrong command are ([^.]+)\./m.exec(page)?.[1] ?? '';
   const listed = [...codes.matchAll(/\d+/g)].map(Number);
-  const permanent = [...storeCodes].filter(([, { is: one }]) =>
-    /^(?:refuses-document|wrong-command)$/.test(one),
+  const permanent = [...storeCodes].filter(([, { errorClass }]) =>
+    /^(?:refuses-document|wrong-command)$/.test(errorClass),
   );
   expect(listed).toEqual(permanent.map(([code]) => code).toSorted((a, b) => a - b));
 });

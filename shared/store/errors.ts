@@ -55,7 +55,7 @@ export const causeOfBulk = (error: unknown): unknown =>
 
 /** Classifies an error of work on MongoDB, and of the code around it. */
 export const classifyStoreError = (error: unknown): Classified =>
-  classifyChain(chainOf(error), classifyOne) ?? { is: classOfCode(error), of: null, fix: null };
+  classifyChain(chainOf(error), classifyOne) ?? { errorClass: classOfCode(error), server: null, fix: null };
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
@@ -67,7 +67,11 @@ function chainOf(error: unknown): Error[] {
   return last < 0 ? chain : chain.slice(0, last + 1);
 }
 
-const ofStore = (is: ErrorClass, fix: string | null = null): Classified => ({ is, of: 'store', fix });
+const ofStore = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
+  errorClass,
+  server: 'store',
+  fix,
+});
 
 /** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
 export function classifyOne(thrown: Error): Classified | null {
@@ -75,13 +79,13 @@ export function classifyOne(thrown: Error): Classified | null {
   if (error instanceof MongoServerSelectionError) return noServer(error.reason);
   if (error instanceof MongoServerError) return answer(error);
   if (error instanceof MongoError && error.name !== 'MongoInvalidArgumentError')
-    return ofStore(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'passes');
+    return ofStore(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
   if (!isNativeError(error)) return null;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   // `open` is an error of a file that MONGODB_URL names: the driver opens it to connect, while it may be replaced.
   const isOfNetwork =
     socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
-  return isOfNetwork ? ofStore('passes') : certificateError(error, 'store', certificates);
+  return isOfNetwork ? ofStore('transient') : certificateError(error, 'store', certificates);
 }
 
 /** No server could be used. The errors of the servers say more, if they have answered. */
@@ -91,11 +95,13 @@ function noServer(topology: TopologyDescription | undefined): Classified {
   if (topology?.setName && servers.length === 0)
     return ofStore('refuses-connection', otherReplicaSet(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
-  const refusal = answers.find((found) => found?.is === 'refuses-us' || found?.is === 'refuses-connection');
+  const refusal = answers.find(
+    (found) => found?.errorClass === 'refuses-us' || found?.errorClass === 'refuses-connection',
+  );
   // The user may be created, or the certificate renewed, while the driver asks again.
   if (refusal) return ofStore('refuses-connection', refusal.fix);
   const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
-  return ofStore('passes', hasPrimary ? noPreferredMember : null);
+  return ofStore('transient', hasPrimary ? noPreferredMember : null);
 }
 
 /**
@@ -109,10 +115,10 @@ function answer(error: MongoServerError): Classified {
   const isUnconfirmed =
     error.name === 'MongoWriteConcernError' ||
     (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
-  if (isUnconfirmed || !entry) return ofStore('passes');
+  if (isUnconfirmed || !entry) return ofStore('transient');
   const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
-  const isPermanent = entry.is === 'wrong-command' || entry.is === 'refuses-document';
-  return isPermanent && isRepeatable ? ofStore('passes') : ofStore(entry.is, entry.fix);
+  const isPermanent = entry.errorClass === 'wrong-command' || entry.errorClass === 'refuses-document';
+  return isPermanent && isRepeatable ? ofStore('transient') : ofStore(entry.errorClass, entry.fix);
 }
 
 /** The message of an error of MongoDB, with its fix if one is known. */
@@ -132,7 +138,7 @@ const overloadPauseMs = { first: 500, max: 30_000 };
  * together.
  */
 export function retryPauseMs(error: unknown, attempt: number, usualMs: number): number {
-  if (classifyStoreError(error).is !== 'overloaded') return usualMs;
+  if (classifyStoreError(error).errorClass !== 'overloaded') return usualMs;
   const longest = Math.min(overloadPauseMs.first * 2 ** attempt, overloadPauseMs.max);
   return Math.max(usualMs, longest * (1 - Math.random() / 2));
 }

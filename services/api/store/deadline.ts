@@ -20,11 +20,11 @@ const isRepeatedAfter: Record<ErrorClass, boolean> = {
   'refuses-connection': true,
   overloaded: true,
   'too-slow': false,
-  passes: true,
+  transient: true,
   'refuses-document': false,
   'wrong-command': false,
   'no-memory': false,
-  'our-code': false,
+  bug: false,
   other: false,
 };
 
@@ -80,7 +80,7 @@ export async function readRepeatedly<T>(
   const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
     // A passed deadline explains less than the failure before it.
     if (limits.signal.aborted) throw failure ?? error;
-    if (!isRepeatedAfter[classifyStoreError(error).is]) throw error;
+    if (!isRepeatedAfter[classifyStoreError(error).errorClass]) throw error;
     failure = error;
     onRepeat?.(failure);
     if (performance.now() + waitMs >= endMs) throw failure;

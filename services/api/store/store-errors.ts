@@ -29,11 +29,11 @@ const mayPass: Record<ErrorClass, boolean> = {
   'refuses-connection': true,
   overloaded: true,
   'too-slow': true,
-  passes: true,
+  transient: true,
   'refuses-document': false,
   'wrong-command': false,
   'no-memory': false,
-  'our-code': false,
+  bug: false,
   other: false,
 };
 
@@ -49,6 +49,6 @@ export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
-  mayPass[classifyStoreError(error).is] ||
+  mayPass[classifyStoreError(error).errorClass] ||
   lacksIndex(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

@@ -59,7 +59,7 @@ function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
   const reasons = error.errors.map((one) => {
     if (typeof one === 'string') return one;
-    const right = classify(one).is === 'refuses-us' ? ': this Kafka user needs Create on it' : '';
+    const right = classify(one).errorClass === 'refuses-us' ? ': this Kafka user needs Create on it' : '';
     return `${(one as { topic?: string }).topic ?? ''}: ${one.message}${right}`;
   });
   throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });

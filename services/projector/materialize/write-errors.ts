@@ -45,7 +45,7 @@ export function failureOf({ namespace }: WritePlace, code: number, message: stri
     return failure('taken', `its key is taken in the index ${index ?? 'that MongoDB does not name'}`);
   }
   const known = storeCodes.get(code);
-  if (known?.is === 'refuses-document') return failure('refused', known.text);
+  if (known?.errorClass === 'refuses-document') return failure('refused', known.text);
   const cause = causeInSqlState(code);
   if (cause === null) return null;
   return cause === 'conflict'
@@ -57,7 +57,9 @@ export function failureOf({ namespace }: WritePlace, code: number, message: stri
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name, because Node's own code throws another RangeError class under jest.
   const isTooLong =
-    isNativeError(error) && error.name === 'RangeError' && classifyStoreError(error).is !== 'no-memory';
+    isNativeError(error) &&
+    error.name === 'RangeError' &&
+    classifyStoreError(error).errorClass !== 'no-memory';
   if (isTooLong || error instanceof MongoInvalidArgumentError)
     return `${place.namespace}: the driver refuses the document (${error.name})`;
   if (!(error instanceof MongoServerError)) return null;

@@ -239,7 +239,7 @@ async function readInto(
     return read.isEnd && read.error === undefined;
   } catch (error) {
     // Without memory, the records before this batch are taken now, and this batch by the next call.
-    const isNoMemory = classifyStoreError(error).is === 'no-memory';
+    const isNoMemory = classifyStoreError(error).errorClass === 'no-memory';
     if (isNoMemory && taken.records.length === 0) throw error;
     if (!isNoMemory) first.error = error;
     return false;

@@ -69,7 +69,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Fresh
       // Records may have arrived since the last successful run.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
       metrics.staleness.set(ageSeconds + elapsed);
-      setHeld(classify(error).of === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
+      setHeld(classify(error).server === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
     },
   };
 }

@@ -38,7 +38,7 @@ export type OnWait = (condition: string, reason: string) => void;
 /** The condition that a start waits for after an error that may pass. An error of a server only names the server. */
 function conditionOf(error: unknown): string {
   if (error instanceof NotReady) return error.condition;
-  return classify(error).of === 'kafka' ? 'the brokers are unavailable' : 'MongoDB is unavailable';
+  return classify(error).server === 'kafka' ? 'the brokers are unavailable' : 'MongoDB is unavailable';
 }
 
 /**
