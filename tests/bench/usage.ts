@@ -29,11 +29,11 @@ export async function measure(
       ...(counters ?? standInSeconds()),
     };
   };
-  const before = await read();
+  const start = await read();
   await work();
-  const after = await read();
-  const differences = Object.entries(after).map(([name, value]) => [name, value - before[name as 'seconds']]);
-  const used = Object.fromEntries(differences) as typeof after;
+  const end = await read();
+  const differences = Object.entries(end).map(([name, value]) => [name, value - start[name as 'seconds']]);
+  const used = Object.fromEntries(differences) as typeof end;
   return { storeSeconds: null, commands: null, bytes: null, ...used, peakMegabytes: peakMegabytes({ pid }) };
 }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# As in the published image: its wrapper class turns KAFKA_* variables into properties and formats the storage.
+# The wrapper class of the published image turns KAFKA_* variables into properties, and formats the storage.
 set -eu
 export CLUSTER_ID="${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}"
-# A restarted container has formatted its storage before.
+# The format fails in a restarted container, whose storage is formatted already.
 formatted=$(java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
   --default-configs-dir /etc/kafka/docker --mounted-configs-dir /mnt/shared/config \
   --final-configs-dir /opt/kafka/config 2>&1) \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Treats its arguments and MONGO_INITDB_* as the published image does. `mongod` runs as user mongodb. On an empty data
-# folder it first runs without the given options, so that no client reaches it, and creates the user.
+# Treats its arguments and MONGO_INITDB_* as the published image does. `mongod` runs as the user mongodb. On an empty
+# data folder, the script first runs a `mongod` that no client can reach, and creates the user of the variables.
 set -euo pipefail
 case "${1:-}" in -*) set -- mongod "$@" ;; esac
 if [ "${1:-}" = mongod ]; then
