@@ -27,7 +27,7 @@ export type Service = {
 
 type Environment = Record<string, string | undefined>;
 
-type Options = {
+type ServiceOptions = {
   /** Receives each line of stdout and stderr. */
   onLine?: (line: string) => void;
   /** The maximum of lines of stdout, and of the log, that are kept: the last ones. By default all lines are kept. */
@@ -41,7 +41,7 @@ export const startService = (
   name: 'api' | 'projector' | 'cli' | 'console',
   environment: Environment,
   args: string[] = [],
-  options: Options = {},
+  options: ServiceOptions = {},
 ): Service =>
   startScript(
     join('services', name, 'main.ts'),
@@ -53,7 +53,7 @@ export const startService = (
 /** The heap of the API, as in the image and in `npm run api`. */
 const apiHeap = { NODE_OPTIONS: '--max-semi-space-size=16' };
 
-/** Lets glibc give freed memory back to the system at once, as in the image and in `npm run`. */
+/** Lets glibc immediately give freed memory back to the system, as in the image and in `npm run`. */
 export const mallocSettings = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' };
 
 /** Runs a script of the project, named by its path from the root. */
@@ -61,7 +61,7 @@ export const startScript = (
   script: string,
   environment: Environment,
   args: string[] = [],
-  options: Options = {},
+  options: ServiceOptions = {},
 ): Service =>
   startCommand(
     // kafkajs sets negative timeouts, and Node would print a warning.
@@ -71,7 +71,7 @@ export const startScript = (
     options,
   );
 
-/** The variables that a process inherits from this one. It inherits no setting of a service. */
+/** The variables that a process inherits from this one. Settings of services are not among them. */
 const inheritedVariables = () => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, NODE_COMPILE_CACHE };
@@ -82,7 +82,7 @@ export function startCommand(
   command: string[],
   environment: Environment,
   name: string,
-  { onLine, linesMax = Infinity, ownGroup = false }: Options = {},
+  { onLine, linesMax = Infinity, ownGroup = false }: ServiceOptions = {},
 ): Service {
   const [file = '', ...args] = dieWithParent().concat(command);
   const child = spawn(file, args, {
@@ -111,12 +111,12 @@ export function startCommand(
   });
   const logged = (message: string) =>
     new Promise<LogLine>((resolve, reject) => {
-      const found = log.find((line) => line.msg === message);
-      if (found) return resolve(found);
+      const logLine = log.find((line) => line.msg === message);
+      if (logLine) return resolve(logLine);
       waiting.push({ message, resolve });
       void exited.then((code) => {
-        const last = `${errors}${JSON.stringify(log.at(-1))}`;
-        reject(new Error(`${name} ended with ${code} before it logged "${message}": ${last}`));
+        const lastOutput = `${errors}${JSON.stringify(log.at(-1))}`;
+        reject(new Error(`${name} ended with ${code} before it logged "${message}": ${lastOutput}`));
       });
     });
   return {

@@ -27,7 +27,7 @@ type Demo = Output & {
 const stopGraceMs = 15_000;
 const changesPerRound = 5;
 const roundMs = 250;
-/** After this long without progress, in milliseconds, the demo prints the cause. */
+/** The time without progress after which the demo prints the cause, in milliseconds. */
 const stalledAfterMs = 10_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
@@ -110,12 +110,14 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
     if (Math.floor(done * 4) !== quarter) report(`${step}: ${Math.floor(done * 100)} %`);
     quarter = Math.floor(done * 4);
   };
-  const sent = await publishSampleData(
+  const recordCount = await publishSampleData(
     connections,
     batchesOf(sampleData),
     reportProgress('Publishing sample data'),
   );
-  report(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
+  report(
+    `Published ${recordCount.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
+  );
   let lowest = Infinity;
   let stalledAt = 0;
   for (;;) {
@@ -146,14 +148,14 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
 
 /** Prints a line each second that shows how far the changes have come on their way to the API. */
 async function showLive(connections: Connections, access: Access, { report, stopping }: Demo) {
-  let last = (await readProgress(connections)).records;
-  let at = performance.now();
+  let previousRecords = (await readProgress(connections)).records;
+  let previousMs = performance.now();
   while (!stopping.aborted) {
     await delay(1_000);
     const { records, lag, documents } = await readProgress(connections);
-    const perSecond = ((records - last) / (performance.now() - at)) * 1_000;
-    last = records;
-    at = performance.now();
+    const perSecond = ((records - previousRecords) / (performance.now() - previousMs)) * 1_000;
+    previousRecords = records;
+    previousMs = performance.now();
     const asOf = (await ask(access, '/v1/channels?limit=1').catch(() => null))?.dataAsOf;
     const age = asOf ? `${asOf} (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : 'unknown';
     const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;

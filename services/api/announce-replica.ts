@@ -12,7 +12,7 @@ import type { ReadSnapshots } from './store/read-snapshot.ts';
 /** MongoDB ends each command before the driver would give up and drop the connection. */
 const limits = { maxTimeMS: serverTimeoutMs };
 
-type Deps = {
+type AnnounceReplicaDeps = {
   control: Db;
   snapshots: ReadSnapshots;
   /** The requests in progress, by the generation that each of them reads. */
@@ -30,7 +30,7 @@ type Deps = {
  * reads the old one. A metric shows a gap in the log of the served generation: a projector that finds a gap exits, and
  * its own metrics end with it.
  */
-export function announceReplica(deps: Deps) {
+export function announceReplica(deps: AnnounceReplicaDeps) {
   const { control, snapshots, generationsInUse, traces, logger, now, metrics } = deps;
   const showLogGap = async (generation: number) => {
     const [first] = await readLogGaps(control, generation, limits);

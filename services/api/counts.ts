@@ -14,9 +14,9 @@ export function createCounts<Key>(): Counts<Key> {
   const counts = new Map<Key, number>();
   const count = (key: Key): number => counts.get(key) ?? 0;
   const add = (key: Key, more: number): void => {
-    const now = count(key) + more;
-    if (now === 0) counts.delete(key);
-    else counts.set(key, now);
+    const sum = count(key) + more;
+    if (sum === 0) counts.delete(key);
+    else counts.set(key, sum);
   };
   return {
     count,

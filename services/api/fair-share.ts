@@ -40,8 +40,8 @@ const fairShare = (limit: number, used: number, parts: number): number =>
   (used < limit / 2 ? limit : limit - used) / parts;
 
 /**
- * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key half of that: so a key
- * that does not take its responses leaves capacity for the other keys of its organization. An organization or a key
+ * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key half of that. So the
+ * other keys of the organization have capacity even if one key does not take its responses. An organization or a key
  * that uses nothing may always start.
  *
  * While less than half of the limit is in use, `more` may exceed a share that is not used up. Otherwise the small reads
@@ -49,10 +49,10 @@ const fairShare = (limit: number, used: number, parts: number): number =>
  */
 export function isWithinShare(limit: number, more: number, used: Use): boolean {
   const isScarce = used.all >= limit / 2;
-  const isWithin = (own: number, share: number) => {
+  const isWithin = (own: number, allowed: number) => {
     if (own === 0) return true;
-    return isScarce ? own + more <= share : own < share;
+    return isScarce ? own + more <= allowed : own < allowed;
   };
-  const share = fairShare(limit, used.all, 4);
-  return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
+  const orgShare = fairShare(limit, used.all, 4);
+  return isWithin(used.org, orgShare) && isWithin(used.key, fairShare(orgShare, used.org, 2));
 }

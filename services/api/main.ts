@@ -23,7 +23,7 @@ import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
 import { pollReadiness } from './store/readiness.ts';
 
-/** The log collects lines up to this many bytes: a write for each line would cost the API more processor time. */
+/** The log collects lines before it writes them, because a write for each line would cost more processor time. */
 const logBatchBytes = 4_096;
 /** The maximum of connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;

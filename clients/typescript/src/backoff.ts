@@ -3,11 +3,11 @@ const ceilingMs = 30_000;
 
 /**
  * The wait after a number of failures, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s, so that clients
- * that failed together do not retry together. With `Retry-After`, it is that time and up to 0.5 s more.
+ * that failed together do not retry together. With `Retry-After`, the wait is that time and up to 0.5 s more.
  */
-export function delayAfter(failures: number, retryAfterMs: number | null, random: () => number): number {
+export function delayAfter(failures: number, requestedMs: number | null, random: () => number): number {
   const jitterMs = random() * Math.min(ceilingMs, baseMs * 2 ** (failures - 1));
-  return Math.round(retryAfterMs === null ? jitterMs : retryAfterMs + Math.min(jitterMs, baseMs));
+  return Math.round(requestedMs === null ? jitterMs : requestedMs + Math.min(jitterMs, baseMs));
 }
 
 /**
@@ -19,8 +19,8 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(value) ?? [];
   if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
   // `Date.parse` would read nearly every text with a number as a date, so the text must begin like a date of HTTP.
-  const at = /^[A-Z][a-z]+,/.test(value) ? Date.parse(value) : NaN;
-  if (Number.isNaN(at)) return null;
+  const retryAtMs = /^[A-Z][a-z]+,/.test(value) ? Date.parse(value) : NaN;
+  if (Number.isNaN(retryAtMs)) return null;
   const sentMs = Date.parse(headers.get('Date') ?? '');
-  return Math.max(0, at - (Number.isNaN(sentMs) ? nowMs : sentMs));
+  return Math.max(0, retryAtMs - (Number.isNaN(sentMs) ? nowMs : sentMs));
 }

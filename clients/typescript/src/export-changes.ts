@@ -20,7 +20,7 @@ export interface ExportOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A changed ticket, or a part of the thread of a changed ticket. It replaces the older version in your copy. */
+/** A changed ticket, or a part of the thread of a changed ticket, to replace the older version in your copy. */
 export type ExportBatch = (ChangedTicket | Thread) & {
   /** Store it after the batch. The next run continues from there. */
   since: string;
@@ -47,9 +47,9 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Exp
   const { client, threads = false, limit = 100, concurrency = 4, signal } = options;
   wholeNumber('concurrency', concurrency, 1);
   const { controller, unlink } = linkedController(signal);
-  const run: Run = { client, threads, limit, concurrency, signal: controller.signal };
+  const run: ExportRun = { client, threads, limit, concurrency, signal: controller.signal };
   try {
-    let step: Step | null = stepTo(run, readPosition(options.since));
+    let step: ExportStep | null = stepTo(run, readPosition(options.since));
     while (step) step = yield* exportPage(run, step);
   } finally {
     controller.abort();
@@ -57,10 +57,16 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Exp
   }
 }
 
-type Run = { client: Client; threads: boolean; limit: number; concurrency: number; signal: AbortSignal };
+type ExportRun = {
+  client: Client;
+  threads: boolean;
+  limit: number;
+  concurrency: number;
+  signal: AbortSignal;
+};
 
 /** The next page of a run. */
-type Step = {
+type ExportStep = {
   position: ExportPosition;
   read: () => Promise<Page<TicketItem> | null>;
   /** The cursor that the API has refused last in this run. */
@@ -69,10 +75,10 @@ type Step = {
 
 /** Returns the step that continues the run at a position. */
 function stepTo(
-  { client, limit, signal }: Run,
+  { client, limit, signal }: ExportRun,
   position: ExportPosition,
   refused: string | null = null,
-): Step {
+): ExportStep {
   const { from, cursor } = position;
   const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: from ?? undefined } };
   const read = async () => client.tickets.list({ ...query, startingAfter: cursor }, { signal });
@@ -80,22 +86,22 @@ function stepTo(
 }
 
 /**
- * Yields the batches of one page. Returns the step to the next page, or null after the last page. It holds each batch
- * until the next one arrives: only the last batch of a page may move the position to the next page.
+ * Yields the batches of one page. Returns the step to the next page, or null after the last page. Keeps each
+ * batch until the next one arrives, because only the last batch of a page may move the position to the next page.
  */
 async function* exportPage(
-  run: Run,
-  { position: start, read, refused }: Step,
-): AsyncGenerator<ExportBatch, Step | null, undefined> {
+  run: ExportRun,
+  { position: start, read, refused }: ExportStep,
+): AsyncGenerator<ExportBatch, ExportStep | null, undefined> {
   const { from, next, cursor } = start;
   const { signal } = run;
   const page = await read().catch((error: unknown) => {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
-    // If the API refuses the same cursor twice, it will refuse that cursor for ever.
+    // If the API refuses the same cursor twice, it will refuse that cursor forever.
     if (isRefused && cursor !== null && cursor !== refused) return null;
     throw error;
   });
-  // The API refuses the cursor, for example after a release: the run starts again.
+  // The API refuses the cursor, for example after a release, so the run starts again.
   if (!page) return stepTo(run, { from, next: null, cursor: null }, cursor);
   const end = { from, next: earlier(next, page.dataAsOf), cursor: page.nextCursor };
   let held: ChangedTicket | Thread | null = null;
@@ -121,9 +127,12 @@ const earlier = (known: Date | null, instant: Date): Date => (known && known < i
  * A part of an export. Its content is null if the replica that answered does not have the thread yet. The next run
  * begins at `asOf` or earlier.
  */
-type Part = { asOf: Date; content: ChangedTicket | Thread | null };
+type ExportPart = { asOf: Date; content: ChangedTicket | Thread | null };
 
-async function* readContents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
+async function* readContents(
+  run: ExportRun,
+  { data, dataAsOf }: Page<TicketItem>,
+): AsyncGenerator<ExportPart> {
   for (const ticket of data) yield { asOf: dataAsOf, content: { ticket } };
   if (!run.threads) return;
   const threads = data.flatMap((ticket) => ticket.conversations.map(({ id }) => readThread(run, ticket, id)));
@@ -131,10 +140,10 @@ async function* readContents(run: Run, { data, dataAsOf }: Page<TicketItem>): As
 }
 
 async function* readThread(
-  { client, signal }: Run,
+  { client, signal }: ExportRun,
   ticket: TicketItem,
   conversationId: string,
-): AsyncGenerator<Part, void, undefined> {
+): AsyncGenerator<ExportPart, void, undefined> {
   try {
     const pages = client.conversations.messages.list(conversationId, { limit: 100 }, { signal }).pages();
     for await (const { data, nextCursor, dataAsOf } of pages) {
@@ -150,7 +159,7 @@ async function* readThread(
  * answered has the ticket's change, the conversation is gone. An older replica proves nothing: the next run begins
  * early enough to read the ticket again.
  */
-function missingThread(error: unknown, ticket: TicketItem, conversationId: string): Part {
+function missingThread(error: unknown, ticket: TicketItem, conversationId: string): ExportPart {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;
   const changed = new Date(ticket.updatedAt);
   const isLag = error.dataAsOf.getTime() < changed.getTime() + shownPrecisionMs;

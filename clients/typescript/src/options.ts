@@ -21,7 +21,7 @@ const timerMaxMs = 2_147_483_647;
 
 /** The settings of a request. Each request may override those of its client. */
 type RequestSettings = {
-  /** The headers of each request. They contain the key. */
+  /** The headers of each request, including the key. */
   headers: Record<string, string>;
   /** See `ClientOptions`. */
   timeoutMs: number;

@@ -79,28 +79,26 @@ function listRequest<Item extends Listed>(
     };
     return page;
   };
-  const first = () => read(params.startingAfter ?? null, emptyWalk);
+  const readFirst = () => read(params.startingAfter ?? null, emptyWalk);
   let requested: Promise<Page<Item>> | undefined;
-  const requestOnce = () => (requested ??= first());
+  const requestOnce = () => (requested ??= readFirst());
   return {
     [Symbol.toStringTag]: 'ListRequest',
     then: (onPage, onError) => requestOnce().then(onPage, onError),
     catch: (onError) => requestOnce().catch(onError),
     finally: (onEnd) => requestOnce().finally(onEnd),
-    pages: () => pagesFrom(first),
-    [Symbol.asyncIterator]: () => itemsFrom(first),
+    pages: () => pagesFrom(readFirst),
+    [Symbol.asyncIterator]: () => itemsFrom(readFirst),
   };
 }
 
-/**
- * Yields every page. Requests a page when the loop reaches it, and holds one page at a time: no page refers to another.
- */
+/** Yields every page when the loop reaches it. Memory has one page at a time, because no page refers to another. */
 async function* pagesFrom<Item>(
-  first: () => Promise<Page<Item>>,
+  readFirst: () => Promise<Page<Item>>,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  for (let page: Page<Item> | null = await first(); page; page = await page.nextPage()) yield page;
+  for (let page: Page<Item> | null = await readFirst(); page; page = await page.nextPage()) yield page;
 }
 
-async function* itemsFrom<Item>(first: () => Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {
-  for await (const page of pagesFrom(first)) yield* page.data;
+async function* itemsFrom<Item>(readFirst: () => Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {
+  for await (const page of pagesFrom(readFirst)) yield* page.data;
 }

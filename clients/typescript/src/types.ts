@@ -13,10 +13,11 @@ type Path = Extract<keyof paths, `/v1/${string}`>;
 
 /**
  * The query parameters of a path. `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined
- * omits a parameter. Null as `startingAfter` also omits it, so that a loop can begin with null.
+ * omits a parameter. A null `startingAfter` is also omitted, so a loop can begin with null.
  */
 export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['parameters']['query']>>;
 
+/** Turns `{ 'updatedAt[gte]'?: string; limit?: number }` into `{ updatedAt?: Bounds; limit?: number }`. */
 type Nested<Parameters> = {
   [Name in keyof Parameters as Name extends `${string}[${string}]` ? never : Name]?:
     Parameters[Name] | (Name extends 'startingAfter' ? null : never) | undefined;
@@ -40,7 +41,7 @@ export interface RateLimit {
 
 /** Metadata of every response. */
 export interface Meta {
-  /** Quote it when you contact support: it identifies the request. */
+  /** Identifies the request. Quote this id when you contact support. */
   requestId: string;
   /** The response reflects every change up to this instant, and possibly later ones. */
   dataAsOf: Date;
@@ -62,9 +63,9 @@ export interface Page<Item> extends Answer<Item[]>, AsyncIterable<Item> {
   nextPage: () => Promise<Page<Item> | null>;
 }
 
-/** A list. Await it for one page, or iterate over it for every item. It sends nothing until then. */
+/** A list. Await it for one page, or iterate over it for every item. Until then no request is sent. */
 export interface ListRequest<Item> extends Promise<Page<Item>> {
-  /** Every item after `startingAfter`. Holds one page at a time, and requests a page when the loop reaches it. */
+  /** Every item after `startingAfter`. Requests a page when the loop reaches it, and keeps only that page in memory. */
   [Symbol.asyncIterator]: () => AsyncGenerator<Item, void, undefined>;
   /** Every page after `startingAfter`. */
   pages: () => AsyncGenerator<Page<Item>, void, undefined>;

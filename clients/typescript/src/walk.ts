@@ -30,12 +30,12 @@ export const emptyWalk: Walk = { pages: 0, replaceAt: 1, cursor: null, item: nul
 /**
  * Returns the walk after one more page. Throws `EndlessListError` if the page repeats the cursor or the item of the
  * remembered page, because the loop would never end. Of the pages 1, 2, 4, 8 … it remembers the last one (Brent's
- * algorithm). This finds a cycle of any length, in constant memory.
+ * algorithm), which finds a cycle of any length, in constant memory.
  */
 export function addPage(walk: Walk, page: Visited): Walk {
   const { nextCursor } = page;
   if (nextCursor === null) return walk;
-  const isRepeated = nextCursor === walk.cursor || page.data.some((item) => isSameItem(item, walk.item));
+  const isRepeated = nextCursor === walk.cursor || page.data.some((listed) => isSameItem(listed, walk.item));
   if (isRepeated) throw new EndlessListError(page);
   const pages = walk.pages + 1;
   if (pages < walk.replaceAt) return { ...walk, pages };

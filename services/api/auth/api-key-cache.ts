@@ -25,16 +25,16 @@ export type ApiKeyCache = {
 };
 
 /**
- * How long the cache keeps a result. A change of a key, or its block by an operator, takes effect at most this long
- * after the read model has it.
+ * How long the cache keeps a result. So a change of a key, or its block by an operator, takes effect at most five
+ * seconds after the read model has it.
  */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
-/** Queries in progress at once. They leave connections of the same pool to the snapshots and the traces. */
+/** The maximum of queries in progress. The other connections of the pool serve the snapshots and the traces. */
 const queriesMax = 2;
-/** Tokens of one query: more than clients send during a pause, so that a valid token waits for one pause at most. */
+/** The maximum of tokens in one query. Clients send fewer during a pause, so a valid token waits for one pause. */
 const readersPerQuery = 256;
-/** The pause after a query with an unknown token. It bounds the queries that guesses cause. */
+/** The pause after a query with an unknown token, which bounds the queries that guesses cause. */
 const pauseMs = 10;
 
 type CacheDeps = {
@@ -51,9 +51,13 @@ type CacheDeps = {
  */
 export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
-  const known = new LRUCache<string, Caller>(options);
+  const valid = new LRUCache<string, Caller>(options);
   const refused = new LRUCache<string, TokenRefusal>(options);
-  const share = createSharedQueries<string, Found>({ queriesMax, readersPerQuery, ...(pause && { pause }) });
+  const share = createSharedQueries<string, KeyLookUp>({
+    queriesMax,
+    readersPerQuery,
+    ...(pause && { pause }),
+  });
   const query = (snapshot: ReadSnapshot) => (hashes: string[]) =>
     readRepeatedly(async (limits) => {
       const queriedMs = nowMs();
@@ -66,12 +70,12 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
   const find: ApiKeyCache['find'] = async (snapshot, token) => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
-    const cached = known.get(entry) ?? refused.get(entry);
+    const cached = valid.get(entry) ?? refused.get(entry);
     if (cached) return cached;
     const { caller, queriedMs } = await share({ snapshot, name: 'apiKey' }, hash, query(snapshot));
     // An operator may have blocked the key after its look-up.
     if (nowMs() - queriedMs >= lifetimeMs) throw new StoreUnavailable('the look-up of a key took too long');
-    if (isCaller(caller)) known.set(entry, caller, { start: queriedMs });
+    if (isCaller(caller)) valid.set(entry, caller, { start: queriedMs });
     else refused.set(entry, caller, { start: queriedMs });
     return caller;
   };
@@ -98,4 +102,4 @@ export async function findCallers(
 }
 
 /** The result of a look-up, and when the store was queried, by `nowMs`. */
-type Found = { caller: Caller | TokenRefusal; queriedMs: number };
+type KeyLookUp = { caller: Caller | TokenRefusal; queriedMs: number };

@@ -5,9 +5,9 @@ import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: Logger };
 
 /**
- * Counts the requests without a valid key, or over plain HTTP, of each client address, in this process only. It does
- * not admit an address above the limit (`createRefuseKey` answers 429). The log names such an address once in each
- * window, so that an operator can block it.
+ * Counts, in this process only, the requests of each client address without a valid key or over plain HTTP. An address
+ * above the limit is not admitted (`createRefuseKey` answers 429). The log names the address once in each window, so
+ * that an operator can block it.
  */
 export function createAuthFailureLimiter({
   limit,

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../shared/pages/html.ts';
 import { type Page, searchForm, type Site } from './layout.ts';
 
-/** The search reads this many characters of a query. */
+/** The search ignores the rest of a longer query, in characters. */
 const queryLengthMax = 100;
 const resultsMax = 30;
 
@@ -26,14 +26,14 @@ export function createSearch(site: Site, pages: Page[]): (query: string) => Html
   const sections = pages.flatMap((page) => sectionsOf(site, page));
   return (query) => {
     const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
-    const found = sections
+    const results = sections
       .filter(({ lowerContent }) => words.length > 0 && count(lowerContent, words) === words.length)
       .toSorted((a, b) => count(b.lowerTitle, words) - count(a.lowerTitle, words))
       .slice(0, resultsMax);
     return html`<h1>Search</h1>
       ${searchForm(site, query)}
-      <p role="status">${countText(found.length)}</p>
-      ${found.map(
+      <p role="status">${countText(results.length)}</p>
+      ${results.map(
         ({ href, title, text }) => html`<p><a href="${href}">${title}</a><br />${excerpt(text, words)}</p>`,
       )}`;
   };

@@ -10,7 +10,7 @@ type ErrorDetail = {
   cause?: unknown;
 };
 
-/** An error that the client receives. Its code is in the error catalogue. */
+/** An error that the client receives, with a code of the error catalogue. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

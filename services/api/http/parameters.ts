@@ -46,28 +46,28 @@ const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
  * first unknown one, both in the order sent, then the first invalid one in the order declared.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
-  const given = new URLSearchParams(search);
-  refuseKeys(given);
+  const parameters = new URLSearchParams(search);
+  refuseKeys(parameters);
   const names = Object.keys(schema.shape);
   const values: Record<string, string | string[]> = {};
-  for (const name of new Set(given.keys())) {
+  for (const name of new Set(parameters.keys())) {
     if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
-    const all = given.getAll(name);
+    const all = parameters.getAll(name);
     const [only = ''] = all;
     values[name] = all.length === 1 ? only : all;
   }
   const parsed = schema.safeParse(values);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const name = String(issue?.path[0]);
+  const invalidName = String(issue?.path[0]);
   // The path of an issue with one of several values also has the index of that value.
-  const takesOneValue = Array.isArray(values[name]) && issue?.path.length === 1;
+  const takesOneValue = Array.isArray(values[invalidName]) && issue?.path.length === 1;
   const rule = takesOneValue ? 'takes one value; send it only once' : (issue?.message ?? '');
-  throw invalid(name, `\`${name}\` ${rule}.`);
+  throw invalid(invalidName, `\`${invalidName}\` ${rule}.`);
 }
 
-function refuseKeys(given: URLSearchParams): void {
-  for (const [name, value] of given) {
+function refuseKeys(parameters: URLSearchParams): void {
+  for (const [name, value] of parameters) {
     const shown = keyShape.test(name) ? '[redacted]' : name;
     if (shown === name && !keyShape.test(value)) continue;
     throw invalid(

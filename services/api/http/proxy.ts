@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { type AddressRange, isInRanges } from '../../../shared/runtime/addresses.ts';
 
-/** The API examines at most this many addresses of one `X-Forwarded-For`. */
+/** The maximum of addresses that the API examines in one `X-Forwarded-For`. */
 const hopsMax = 32;
 /** The longest address that the API reads, in characters, including brackets and a port. */
 const hopLengthMax = 64;
@@ -12,8 +12,8 @@ const hopLengthMax = 64;
 export const isEncrypted = (socket: object): boolean => (socket as Partial<TLSSocket>).encrypted === true;
 
 /**
- * Whether the client used HTTPS, to the API or to a trusted proxy that reports it. Of several values only the last one
- * counts: the trusted proxy added it, and the client may have sent the others.
+ * Whether the client used HTTPS, to the API or to a trusted proxy that reports it. Reads only the last of
+ * several values, because the trusted proxy added it, and the client may have sent the others.
  */
 export function isHttps(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): boolean {
   if (isEncrypted(socket)) return true;
@@ -25,8 +25,8 @@ export function isHttps(trustedProxies: AddressRange[], { socket, headers }: Inc
 const trustedPeers = new WeakMap<Socket, boolean>();
 
 export function isTrustedPeer(trustedProxies: AddressRange[], socket: Socket): boolean {
-  const known = trustedPeers.get(socket);
-  if (known !== undefined) return known;
+  const cached = trustedPeers.get(socket);
+  if (cached !== undefined) return cached;
   const trusted = isInRanges(trustedProxies, socket.remoteAddress);
   trustedPeers.set(socket, trusted);
   return trusted;

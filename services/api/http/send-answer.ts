@@ -5,7 +5,7 @@ import { etagOf, isNotModified } from './etag.ts';
 import { interruptResponse } from './interrupt.ts';
 import type { Answer } from './route.ts';
 
-/** A body in pieces of up to this many characters is sent as a whole, with a length and an ETag. */
+/** A body in pieces is sent as a whole, with a length and an ETag, unless it has more characters than this. */
 export const bufferedLengthMax = 262_144;
 
 /**
@@ -36,17 +36,20 @@ export async function sendAnswer(
     sendWhole(JSON.stringify(answer.body));
     return;
   }
-  let text = '';
-  while (text.length <= bufferedLengthMax) {
+  let buffered = '';
+  while (buffered.length <= bufferedLengthMax) {
     const { value, done } = await answer.chunks.next();
     if (done) {
-      sendWhole(text);
+      sendWhole(buffered);
       return;
     }
-    text += value;
+    buffered += value;
   }
   linkAndSetType();
-  streamBody(context, Readable.from(countBytesOf(context, store, text, answer.chunks), { highWaterMark: 1 }));
+  streamBody(
+    context,
+    Readable.from(countBytesOf(context, store, buffered, answer.chunks), { highWaterMark: 1 }),
+  );
 }
 
 /**
@@ -73,8 +76,8 @@ export function streamBody(context: Context, stream: Readable): void {
 
 /**
  * Yields `first`, then the pieces of `rest`. A piece counts as memory until the client can take the next one. The end
- * of the result ends `rest`. It is not a generator, which would keep the last piece, uncounted, while it awaits the
- * next.
+ * of the result ends `rest`. A generator would not do: it would keep the last piece in memory, uncounted, while it
+ * awaits the next piece.
  */
 function countBytesOf(
   context: Context,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Context, RequestState } from './context.ts';
 import { interruptResponse } from './interrupt.ts';
 
-/** A client has this long to take its response, and a second more for each 64 KB. */
+/** The time that a client has to take a response of any size; each 64 KB adds a second. */
 const takeMs = 60_000;
 const takeMsPerByte = 1_000 / 65_536;
 

@@ -29,11 +29,11 @@ export function accessLog({
   admitUnauthenticated,
   ...deps
 }: AccessLogDeps): Middleware {
-  // The code below names every field, so the logger need not search the fields for secrets. It still searches errors.
+  // The code below names every field, so only errors need a search for secrets.
   const logger = deps.logger.child({}, { redact: [] });
   const limitStoreErrors = createLogLimit();
   return (context, next) => {
-    const at = new Date();
+    const startedAt = new Date();
     const startedMs = performance.now();
     inFlight.inc();
     context.res.once('close', () => {
@@ -48,7 +48,19 @@ export function accessLog({
       durations.observe(labels, durationMs / 1_000);
       const needsBudget = !caller || code === 'too_many_requests';
       if (needsBudget && !admitUnauthenticated()) return;
-      trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
+      trace?.({
+        requestId,
+        at: startedAt,
+        method,
+        route,
+        pathId,
+        search,
+        status,
+        code,
+        durationMs,
+        aborted,
+        caller,
+      });
       const line = {
         requestId,
         method,

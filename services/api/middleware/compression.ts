@@ -14,14 +14,14 @@ import { chooseEncoding, type Encoding } from '../http/encoding.ts';
 import { fixedContents } from '../http/fixed-content.ts';
 import { streamBody } from '../http/send-answer.ts';
 
-/** A shorter response is sent as it is: it fits in a packet or two. */
+/** A shorter response stays uncompressed, because it fits in a packet or two. */
 const thresholdBytes = 1_024;
-/** A body up to this many bytes is compressed in this thread, in about 100 µs: the thread pool costs as much. */
+/** A larger body is compressed in the thread pool. For a smaller one, the pool would cost as much as the 100 µs. */
 const synchronousBytesMax = 32_768;
 
 /**
- * The cheapest levels: level 4 of brotli makes a list 10% smaller, but takes four times as long. Brotli's window is
- * 256 KB, because each long conversation in progress would hold the default window of 4 MB.
+ * The cheapest levels, because level 4 of brotli makes a list only 10% smaller, and takes four times as long. Brotli's
+ * window is 256 KB. Otherwise each long conversation in progress would hold the default window of 4 MB.
  */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
 const gzipOptions = { level: 1 };
@@ -66,12 +66,12 @@ function fixedEncoding(
   encoding: Compression,
   { async }: Encoder,
 ): Promise<Buffer> | undefined {
-  const known = fixedContents.get(content);
-  if (!known) return undefined;
-  const encoded = known.get(encoding) ?? async(content);
-  known.set(encoding, encoded);
+  const encodings = fixedContents.get(content);
+  if (!encodings) return undefined;
+  const encoded = encodings.get(encoding) ?? async(content);
+  encodings.set(encoding, encoded);
   // Forgets a failure, because zlib may have memory at the next request.
-  encoded.catch(() => known.delete(encoding));
+  encoded.catch(() => encodings.delete(encoding));
   return encoded;
 }
 

@@ -16,7 +16,7 @@ export function pinSnapshot({ snapshots, generationsInUse }: PinSnapshotDeps): M
   return async (context, next) => {
     const { res, state } = context;
     const snapshot = await snapshots.current();
-    // A closed response emits no further `close`: this reader would never end, and a drop would wait for ever.
+    // A closed response emits no further `close`, so this reader would never end, and a drop would wait forever.
     if (res.closed) return;
     res.once('close', generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());

@@ -11,15 +11,15 @@ export type ErrorResponseSettings = {
   headersOf: (status: number, isList?: boolean) => Response['headers'];
 };
 
-const ofTypes = (...types: string[]) =>
+const codesOfTypes = (...types: string[]) =>
   errorCodes.filter((code) => types.includes(errorCatalogue[code].type));
 
 /** Codes that a caller can cause at any endpoint below `/v1`. */
-export const commonErrors = ofTypes('authentication_error', 'rate_limit_error');
+export const commonErrors = codesOfTypes('authentication_error', 'rate_limit_error');
 
 /** The errors that any path can return. The operations refer to them, and do not list them one by one. */
 export function otherError(baseUrl: BaseUrl): Response {
-  const codes = ofTypes('invalid_request_error', 'api_error');
+  const codes = codesOfTypes('invalid_request_error', 'api_error');
   const headersOf = () => ({ 'Request-Id': { $ref: '#/components/headers/RequestId' } });
   const named = codes.map((code) => `${errorCatalogue[code].status} \`${code}\``);
   const description = `Any other error, such as ${named.join(', ')}.`;

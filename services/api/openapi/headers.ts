@@ -79,8 +79,8 @@ const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(
     (Object.keys(headers) as HeaderName[])
-      // Each response declares an optional header by itself.
-      .filter((name) => name !== 'Link' && (isLimited || !ofLimit.includes(name)))
+      // Leaves out optional headers, because each response declares its own.
+      .filter((name) => name !== 'Link' && (isLimited || !limitHeaderNames.includes(name)))
       .map((name) => [componentOf(name), headers[name]]),
   );
   if (traceDays === null) return components;
@@ -95,14 +95,14 @@ const required = (names: HeaderName[]): Headers =>
 const optional = (names: HeaderName[]): Headers =>
   Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
 
-const ofAll: HeaderName[] = [
+const commonHeaderNames: HeaderName[] = [
   'Request-Id',
   'Cache-Control',
   'X-Content-Type-Options',
   'Strict-Transport-Security',
   'Vary',
 ];
-const ofLimit: HeaderName[] = [
+const limitHeaderNames: HeaderName[] = [
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
@@ -111,15 +111,18 @@ const ofLimit: HeaderName[] = [
 
 /** Headers of a listed response of `/v1`. `isLimited` is false if only keys with a limit of their own are limited. */
 export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
-  ...required([...ofAll, 'Data-As-Of']),
+  ...required([...commonHeaderNames, 'Data-As-Of']),
   ...limitHeaders(status, isLimited),
   ...ownHeaders(status, isList),
 });
 
-/** A 401 comes before the rate limit. A 429 may: the limit of requests in progress comes before it, too. */
+/**
+ * The headers of the rate limit. A 401 has none, because authentication precedes the rate limit. A 429 may have none,
+ * because the limit of requests in progress also precedes it.
+ */
 function limitHeaders(status: number, isLimited: boolean): Headers {
   if (status === 401) return {};
-  return status === 429 || !isLimited ? optional(ofLimit) : required(ofLimit);
+  return status === 429 || !isLimited ? optional(limitHeaderNames) : required(limitHeaderNames);
 }
 
 /** The headers that only responses of this status have. */
@@ -131,4 +134,4 @@ function ownHeaders(status: number, isList: boolean): Headers {
 }
 
 /** Headers of a listed response of a public path, except the headers that only its 200 has. */
-export const publicHeaders: Headers = required(ofAll);
+export const publicHeaders: Headers = required(commonHeaderNames);

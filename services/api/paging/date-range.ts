@@ -36,8 +36,8 @@ export function parseInterval(value: string): Interval | null {
   const start = parseInstant(`${day}T${minutes}:${seconds ?? '00'}.${fraction ?? '0'}${fullZone(zone)}`);
   if (!start) return null;
   const isDay = match[2] === undefined;
-  const last = new Date(start.getTime() + (isDay ? dayMs : timeLengthMs(seconds, fraction)) - 1);
-  return { from: start.toISOString(), until: keyAbove(last) };
+  const end = new Date(start.getTime() + (isDay ? dayMs : timeLengthMs(seconds, fraction)) - 1);
+  return { from: start.toISOString(), until: keyAbove(end) };
 }
 
 /** The length of the interval that a time to the minute, the second or the millisecond covers. */

@@ -35,7 +35,7 @@ export type ListPage<T, Presented> = {
 };
 
 /**
- * Decodes the cursor, reads the page and presents its items. It leaves out a document that it cannot present. Otherwise
+ * Decodes the cursor, reads the page and presents its items. Leaves out a document that cannot be presented. Otherwise
  * one broken document would make its page an error, and no client could read the list beyond it.
  */
 export async function readListPage<T extends { _id: string }, Presented>(
@@ -85,9 +85,9 @@ export function streamPage<T, Presented>(
 ): Answer<ListEnvelope<Presented>> {
   let itemsBegun = 0;
   const cursor = () => {
-    const last = items[itemsBegun - 1];
-    if (itemsBegun === items.length || last === undefined) return nextCursor;
-    const key = keyOf(last);
+    const lastItem = items[itemsBegun - 1];
+    if (itemsBegun === items.length || lastItem === undefined) return nextCursor;
+    const key = keyOf(lastItem);
     return key === undefined ? null : cursorOf(key);
   };
   async function* chunks(): AsyncGenerator<string, void> {

@@ -39,8 +39,8 @@ const countRanges = (within: RangeQuery['within']): number =>
   );
 
 /**
- * The entries of each scan. A filtered page scans its range twice: first to find its end, then for its items. Each
- * time, the seek to the start of each range examines one more entry.
+ * The entries of each scan. A filtered page scans its range twice, once for its end and once for its items. In each
+ * scan, the seek to the start of each range examines one more entry.
  */
 const entriesPerScan = (scanEntriesMax: number, { within }: RangeQuery) =>
   Math.floor(scanEntriesMax / 2) - countRanges(within);
@@ -63,7 +63,7 @@ export function findPage(query: PageQuery): FindCommand {
   return { ...find(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
 }
 
-/** The command that finds the last index entry that a page may examine and the entry after it, from the index alone. */
+/** Finds, in the index only, the last entry that a page may examine, and the entry after it. */
 export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindCommand => ({
   ...find(query, {}, { _id: 0 }),
   skip: entriesPerScan(scanEntriesMax, query) - 1,
@@ -82,8 +82,8 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
     readItems<T>(store.database, { ...query, range }, options),
   );
   if (items.length === 0) await store.requireCollections();
-  const last = items.at(-1)?.[query.field] as string | undefined;
-  return { items, bytes, nextKey: isTruncated && last !== undefined ? last : scanEnd };
+  const lastKey = items.at(-1)?.[query.field] as string | undefined;
+  return { items, bytes, nextKey: isTruncated && lastKey !== undefined ? lastKey : scanEnd };
 }
 
 /** Returns the sort key of the last entry that may be examined; null if the range does not exceed the limit. */

@@ -5,9 +5,9 @@ import type { RangeQuery } from './key-range.ts';
 import { readPage } from './page-query.ts';
 
 type BatchOptions = {
-  /** The fields that the response contains, and no more. */
+  /** Only the fields that the response contains. */
   projection: Document;
-  /** The maximum of documents in one reply of MongoDB. It limits the memory that a range takes. */
+  /** The maximum of documents in one reply of MongoDB, which limits the memory that a range takes. */
   batchSize: number;
   /**
    * The documents before the range: `key` is their last sort key. `items` and `bytes` give their average size, by which

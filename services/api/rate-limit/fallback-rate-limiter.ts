@@ -8,7 +8,7 @@ import type { RateLimitStore, RedisRateLimiter } from './redis-rate-limiter.ts';
 /** The pause between two attempts to connect to the store. */
 const reconnectIntervalMs = 5_000;
 
-/** Counts in `store`, and in memory while the store is unavailable; in memory alone if `store` is null. */
+/** Counts in `store`, and in memory while the store is unavailable or if `store` is null. */
 export function createRateLimiter(
   { nowMs, ...deps }: { nowMs: () => number; logger: Logger; fallbacks: Counter },
   { limit, store }: { limit: RateLimit; store: RateLimitStore | null },

@@ -22,11 +22,11 @@ export async function findById<D extends Stored>(
   projection: Document = { state: 1, joined: 1 },
 ): Promise<StateAndJoined<D> | null> {
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
-  const found = await store.find({ kind, projection: { ...projection, deletedAt: 1, expiresAt: 1 } }, id);
-  if (!found || found.deletedAt) return null;
-  if (typeof found.state === 'object' && found.state !== null) return found as StateAndJoined<D>;
+  const document = await store.find({ kind, projection: { ...projection, deletedAt: 1, expiresAt: 1 } }, id);
+  if (!document || document.deletedAt) return null;
+  if (typeof document.state === 'object' && document.state !== null) return document as StateAndJoined<D>;
   // The sweep removes an expired state, and leaves the time at which the rest of the document expires.
-  if (found.state === undefined && found.expiresAt) return null;
+  if (document.state === undefined && document.expiresAt) return null;
   throw new UnreadableDocument(kind, id, new TypeError('it has no state'));
 }
 
@@ -40,6 +40,8 @@ export async function findConversation<C extends StoredConversation>(
   now: Date,
   projection?: Document,
 ) {
-  const found = await findById<C>(store, 'conversation', id, projection);
-  return found && readStored('conversation', id, () => (isShown(found, now) ? found : null));
+  const conversation = await findById<C>(store, 'conversation', id, projection);
+  return (
+    conversation && readStored('conversation', id, () => (isShown(conversation, now) ? conversation : null))
+  );
 }

@@ -120,10 +120,10 @@ export const presentAttachments = (attachments: Message['attachments']): Attachm
   attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
 
 /** A sender whose document is missing keeps its type and id. */
-function presentAuthor({ state: { author }, joined }: StoredMessage): MessageItem['author'] {
-  if (!author) return null;
+function presentAuthor({ state, joined }: StoredMessage): MessageItem['author'] {
+  if (!state.author) return null;
   const { name, email } = joined.author ?? { name: null, email: null };
-  return { type: author.type, id: author.id, name, email };
+  return { type: state.author.type, id: state.author.id, name, email };
 }
 
 /** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
@@ -187,12 +187,12 @@ async function readMessages(
   { orgId, limit, after }: PageRequest,
 ): Promise<Page<MessageDocument>> {
   const thread = { orgId, conversationId };
-  const readFrom = (from: string | null) =>
-    readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
+  const readFrom = (lowestKey: string | null) =>
+    readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from: lowestKey }, after), limit });
   const finding = findConversation<StoredConversation>(store, conversationId, now, visibilityFields);
   const [conversation, page] = await Promise.all([finding, readFrom(null)]);
   if (!conversation) throw new ApiError('conversation_not_found');
   const { from } = threadOf(thread, conversation.joined.channel, now);
-  const first = page.items[0]?.byCreated;
-  return from !== null && first !== undefined && first < from ? readFrom(from) : page;
+  const firstKey = page.items[0]?.byCreated;
+  return from !== null && firstKey !== undefined && firstKey < from ? readFrom(from) : page;
 }

@@ -56,8 +56,8 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
   let isStopping = false;
   const connectionOf = (socket: Socket): Connection => {
     const key = connectionKeyOf(socket);
-    const known = connections.get(key);
-    if (known) return known;
+    const openConnection = connections.get(key);
+    if (openConnection) return openConnection;
     const connection: Connection = { socket, untilMs: nowMs() + randomAgeMs(), response: null, waiting: [] };
     connections.set(key, connection);
     socket.once('close', () => connections.delete(key));
@@ -150,14 +150,14 @@ function queueRequest({ waiting }: Connection, socket: Socket, begin: () => void
 
 /** Begins the request that has waited longest. */
 function beginNext({ waiting }: Connection, socket: Socket): void {
-  const next = waiting.shift();
+  const beginRequest = waiting.shift();
   // The client may have left, or the last response may have had `Connection: close`.
-  if (!next || !socket.writable) {
+  if (!beginRequest || !socket.writable) {
     socket.destroySoon();
     return;
   }
   if (waiting.length === 0) socket.off('resume', pause).resume();
-  next();
+  beginRequest();
 }
 
 function pause(this: Socket): void {

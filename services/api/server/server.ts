@@ -61,7 +61,7 @@ export type RunningServer = {
   useCertificate: (pair: Credentials) => void;
 };
 
-/** Serves `listener` over plain HTTP; with credentials, over TLS alone. */
+/** Serves `listener` over plain HTTP; with credentials, only over TLS. */
 export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: ServerDeps,
   {

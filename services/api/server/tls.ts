@@ -8,13 +8,13 @@ export type Credentials = { cert: string; key: string };
 /** First byte of a TLS handshake; no HTTP request starts with it. */
 const handshakeByte = 0x16;
 const handshakeTimeoutMs = 10_000;
-/** A connection that has sent nothing for this long is closed. */
+/** The time until the first byte of a connection. After it, the server closes the connection. */
 const firstByteTimeoutMs = 10_000;
-/** How long the server drops further bytes of a client that it has refused: a close at once could lose the answer. */
+/** How long the server drops further bytes of a refused client, because an immediate close could lose the answer. */
 const answeredMs = 5_000;
 
 /**
- * Makes `server` accept TLS alone. `refuse` answers a connection that begins with other bytes. They are never parsed,
+ * Makes `server` accept only TLS. `refuse` answers a connection that begins with other bytes, which are never parsed,
  * because a client without TLS could send thousands of requests in one piece. The server's limits also cover such a
  * connection.
  */

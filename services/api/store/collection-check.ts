@@ -26,11 +26,11 @@ const pauseMs = 10;
 export function createCollectionCheck(): RequireCollections {
   const share = createSharedQueries<null, Collections>({ queriesMax });
   return async (snapshot) => {
-    const found = await share({ snapshot, name: 'collections' }, null, async () => {
+    const collectionIds = await share({ snapshot, name: 'collections' }, null, async () => {
       const collections = await readRepeatedly((limits) => readCollections(snapshot.authDatabase, limits));
       return { find: () => collections, pauseMs };
     });
-    const lost = [...snapshot.collections].filter(([name, id]) => found.get(name) !== id);
+    const lost = [...snapshot.collections].filter(([name, id]) => collectionIds.get(name) !== id);
     if (lost.length === 0) return;
     const names = lost.map(([name]) => name).join(', ');
     throw new StoreUnavailable(

@@ -8,8 +8,8 @@ import { StoreUnavailable } from './store-errors.ts';
 export const serverTimeoutMs = 7_000;
 
 /**
- * How long one read may take in all, repetitions included. It is longer than `waitQueueTimeoutMS` and `serverTimeoutMs`
- * together: MongoDB ends a slow read first, and the driver need not drop its connection.
+ * The time limit of one read with its repetitions. `waitQueueTimeoutMS` and `serverTimeoutMs` together are shorter, so
+ * MongoDB ends a slow read first, and the driver keeps its connection.
  */
 export const readTimeoutMs = 10_000;
 
@@ -28,10 +28,10 @@ const isRepeatedAfter: Record<ErrorClass, boolean> = {
   other: false,
 };
 
-/** The pause before a read is repeated. It grows while MongoDB is overloaded. */
+/** The pause before a read is repeated, which grows while MongoDB is overloaded. */
 const pauseMs = 100;
 
-/** Time limits of the driver, under its names. They are short, because a read that meets one is repeated. */
+/** Time limits of the driver, under its names. The limits are short, because a read that meets one is repeated. */
 export const driverTimeouts = {
   /** How long a read waits for a connection of its pool. */
   waitQueueTimeoutMS: 2_000,
@@ -40,8 +40,8 @@ export const driverTimeouts = {
   /** How long an attempt waits for a server. */
   serverSelectionTimeoutMS: 1_000,
   /**
-   * Each server reports its state this often. The driver gives a server up when a report is `connectTimeoutMS` late: it
-   * leaves a silent primary within 3 s, and the API repeats the reads in progress on the successor. A slow read
+   * The time between two reports of a server. The driver gives a server up when a report is `connectTimeoutMS` late. So
+   * it leaves a silent primary within 3 s, and the API repeats the reads in progress on the successor. A slow read
    * continues as long as its server reports.
    */
   heartbeatFrequencyMS: 1_000,

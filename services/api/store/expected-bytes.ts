@@ -10,9 +10,9 @@ export type ReplySize = { replyItems: number; replyBytes: number };
 
 /** The minimum estimate. */
 const estimateMin = 256 * 1_024;
-/** Documents may be this many times larger than the largest recent one. */
+/** How many times larger than the largest recent document an estimate expects each document to be. */
 const margin = 2;
-/** After this time, the size of the largest recent document counts as half. */
+/** The time in which the estimate from the largest recent document falls by half. */
 const halfLifeMs = 30_000;
 /** The maximum of organizations whose sizes are kept, one size for each kind that they read. */
 const organizationsMax = 5_000;
@@ -21,15 +21,15 @@ type Largest = { bytes: number; atMs: number };
 
 /**
  * Estimates the size of a read from the largest document of its kind that the organization read recently. Nearly all
- * documents are small: if each page counted as its maximum of 16 MB, only two reads of an organization could run at
- * once. Without recent reads the estimate is that maximum. If an estimate is too low, the pool still bounds the total:
- * it has few connections, and each holds 16 MB at most.
+ * documents are small. If every page counted as its maximum of 16 MB, an organization could run only two reads at a
+ * time. Without recent reads the estimate is that maximum. If an estimate is too low, the pool still bounds the total,
+ * because each of its few connections buffers 16 MB at most.
  */
 export function createExpectedBytes(nowMs: () => number) {
   const largest = new LRUCache<string, Map<Kind, Largest>>({ max: organizationsMax });
   const recentBytes = (orgId: string, kind: Kind) => {
-    const known = largest.get(orgId)?.get(kind);
-    return known && known.bytes * 0.5 ** ((nowMs() - known.atMs) / halfLifeMs);
+    const recent = largest.get(orgId)?.get(kind);
+    return recent && recent.bytes * 0.5 ** ((nowMs() - recent.atMs) / halfLifeMs);
   };
   return {
     estimate: (orgId: string, { kind, items }: PlannedRead): number => {

@@ -28,11 +28,11 @@ export function createDocumentFinder() {
       { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
       wanted,
       async (all) => {
-        const found = await readDocuments(snapshot, shape, all);
+        const documents = await readDocuments(snapshot, shape, all);
         return {
           find: ({ orgId, id }) => {
             // The shared query matches the organizations of all its requests, so this checks that of one request.
-            const reply = found.get(id);
+            const reply = documents.get(id);
             return reply?.documents[0]?.orgId === orgId ? reply : notFound;
           },
         };
@@ -63,7 +63,7 @@ async function readDocuments(
       return [document._id as string, { documents: [document], replyItems: 1, replyBytes: raw.length }];
     }),
   );
-  const others = mayBeCut ? wanted.filter(({ id }) => !found.has(id)) : [];
-  if (others.length === 0) return found;
-  return new Map([...found, ...(await readDocuments(snapshot, { kind, projection }, others))]);
+  const unread = mayBeCut ? wanted.filter(({ id }) => !found.has(id)) : [];
+  if (unread.length === 0) return found;
+  return new Map([...found, ...(await readDocuments(snapshot, { kind, projection }, unread))]);
 }

@@ -9,8 +9,8 @@ import { type FindCommand, itemsBytesMax, readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 /**
- * Messages in one reply of MongoDB. This limits memory, not the length of the thread: for 100,000 messages (48 MB of
- * JSON) the process grew by 20 MB, and by 50 MB with batches of 200, because more objects survive each garbage
+ * Messages in one reply of MongoDB. The limit saves memory, and a thread may be longer. For 100,000 messages (48 MB of
+ * JSON) the process grew by 20 MB. With batches of 200 it grew by 50 MB, because more objects survive each garbage
  * collection.
  */
 export const threadBatchSize = 100;
@@ -74,12 +74,12 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     readReply(snapshot.database, findThreads(wanted), options),
   );
   let isCut = mayBeCut || raws.length === limitOf(wanted);
-  /** By organization, then by conversation: one text of both ids could stand for two threads. */
+  /** By organization, then by conversation, because the two ids joined as one text could be ambiguous. */
   const starts = new Map<string, Map<string, ThreadStart>>();
   let last: ThreadStart | undefined;
   let bytes = 0;
   for (const raw of raws) {
-    // The requests read the rest of large threads by themselves: decoded here, it would wait in memory.
+    // Stops decoding large threads, which would wait in memory. Each request reads the rest of its own thread.
     if (last && bytes + raw.length > itemsBytesMax) {
       isCut = true;
       break;
@@ -87,15 +87,15 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     bytes += raw.length;
     const message = BSON.deserialize(raw) as StoredMessage;
     const { orgId, state } = message;
-    const ofOwner = starts.get(orgId) ?? new Map<string, ThreadStart>();
-    starts.set(orgId, ofOwner);
-    last = ofOwner.get(state.conversationId) ?? {
+    const orgStarts = starts.get(orgId) ?? new Map<string, ThreadStart>();
+    starts.set(orgId, orgStarts);
+    last = orgStarts.get(state.conversationId) ?? {
       documents: [],
       isComplete: true,
       replyItems: 0,
       replyBytes: 0,
     };
-    ofOwner.set(state.conversationId, last);
+    orgStarts.set(state.conversationId, last);
     last.documents.push(message);
     last.replyItems += 1;
     last.replyBytes += raw.length;

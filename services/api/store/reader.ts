@@ -18,9 +18,9 @@ export type StoreReader = {
   /** Receives each document that a list leaves out. */
   onUnreadable: OnUnreadable;
   /** Runs a read once the budget admits it. The sizes in its reply improve the estimate of later reads. */
-  read: <T extends ReplySize>(planned: PlannedRead, run: Run<T>) => Promise<T>;
-  /** The same for a read of index keys alone, whose sizes say nothing about documents. */
-  readKeys: <T>(planned: PlannedRead, run: Run<T>) => Promise<T>;
+  read: <T extends ReplySize>(planned: PlannedRead, send: SendCommands<T>) => Promise<T>;
+  /** Runs a read of index keys. The estimate ignores their sizes, which do not depend on the size of documents. */
+  readKeys: <T>(planned: PlannedRead, send: SendCommands<T>) => Promise<T>;
   /**
    * Finds a document of the organization by its id. Returns null if the collection exists without such a document.
    * Requests share queries.
@@ -39,7 +39,7 @@ export type StoreReader = {
 };
 
 /** Sends the commands of a read. */
-type Run<T> = (options: ReadDataOptions) => Promise<T>;
+type SendCommands<T> = (options: ReadDataOptions) => Promise<T>;
 
 /** Opens the reader of a request. */
 export type OpenReader = (caller: Caller, snapshot: DataSnapshot) => StoreReader;
@@ -79,8 +79,8 @@ export function createReaders(deps: ReaderDeps): OpenReader {
       database: snapshot.database,
       scanEntriesMax,
       onUnreadable,
-      read: (planned, run) => measure(planned, () => readData(snapshot, run)),
-      readKeys: (planned, run) => admit(planned, () => readData(snapshot, run)),
+      read: (planned, send) => measure(planned, () => readData(snapshot, send)),
+      readKeys: (planned, send) => admit(planned, () => readData(snapshot, send)),
       find: async (shape, id) => {
         const planned = { kind: shape.kind, items: 1 };
         const { documents } = await measure(planned, () => findDocument(snapshot, shape, { orgId, id }));

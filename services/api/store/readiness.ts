@@ -8,9 +8,9 @@ import type { ReadSnapshots } from './read-snapshot.ts';
 const pollIntervalMs = 1_000;
 
 /**
- * A replica stays ready for this long while MongoDB is away, which is longer than the election of a primary takes.
- * Otherwise every replica would be unready at once, and clients would get an error of the load balancer instead of a
- * 503 with `Retry-After`.
+ * How long a replica stays ready while MongoDB is away: longer than the election of a primary takes. Otherwise all
+ * replicas would become unready together, and clients would get an error of the load balancer instead of a 503 with
+ * `Retry-After`.
  */
 const toleratedMs = 15_000;
 

@@ -31,7 +31,7 @@ export function createSnapshotSources(
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: async (limits: ReadOptions) => {
-      // Reads the clock, too: expiry depends on it, so no request may read data before the time is known.
+      // Also reads the clock, because no request may read data before the time that decides expiry is known.
       const reading = activeGeneration(control, limits);
       const [active] = await Promise.all([reading, clock.read()]);
       return active;
@@ -40,7 +40,7 @@ export function createSnapshotSources(
       authMongo.withSession(async (session) => {
         // Each read has its own copy, because the driver writes the session's time into it when it repeats the read.
         const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
-        // A clock that was wrong may have raised the stored watermark beyond now, for good.
+        // A clock that was wrong may have raised the stored watermark beyond now, and it would never fall again.
         const options = { ...limits, projection: notAfterNow, session, readConcern };
         const completeTo = await watermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };

@@ -17,7 +17,7 @@ const duplicateKey = 11_000;
 
 type TraceWriterDeps = {
   control: Db;
-  /** MongoDB's time. By a wrong clock of this host, traces could expire at once. */
+  /** MongoDB's time. With a wrong clock of this host, traces could expire immediately. */
   now: () => Promise<Date>;
 };
 

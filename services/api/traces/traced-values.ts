@@ -7,7 +7,7 @@ type Shape = Record<string, z.ZodType>;
 
 /**
  * Whether the valid values of a schema are words of this API, numbers up to a limit of their own, or dates. Any other
- * text may name a person: for its parameter a trace stores only the name.
+ * text may name a person, so a trace stores only the name of its parameter.
  */
 function isImpersonal(schema: unknown): boolean {
   if (schema === dateBound || schema instanceof z.ZodEnum) return true;
@@ -27,7 +27,7 @@ function textOf(name: string, parsed: unknown): string {
 const isInterval = (parsed: unknown): parsed is Interval =>
   typeof parsed === 'object' && parsed !== null && 'from' in parsed;
 
-/** A trace omits the values of a parameter with more. The longest valid list, of statuses, has five. */
+/** A trace omits the values of a parameter that has more values. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
 /** A trace has the name of an unknown parameter if it looks like the name of a parameter, and otherwise `otherName`. */
@@ -46,10 +46,10 @@ const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
  */
 export function tracedParameters(shape: Shape, search: string): RequestTrace['parameters'] {
   if (search === '') return [];
-  const given = new URLSearchParams(search);
-  const names = new Set([...given.keys()].map((name) => tracedName(shape, name)));
+  const parameters = new URLSearchParams(search);
+  const names = new Set([...parameters.keys()].map((name) => tracedName(shape, name)));
   return [...names].slice(0, parametersMax).map((name) => {
-    return { name, values: tracedValues(shape, name, given.getAll(name)) };
+    return { name, values: tracedValues(shape, name, parameters.getAll(name)) };
   });
 }
 
