@@ -7,7 +7,7 @@ import { useFolder } from '../tests/support/use-opened.ts';
 
 const folder = useFolder();
 
-test('SIGTERM while the packages are installed ends the installation, too', async () => {
+test('SIGTERM ends a running installation of the packages', async () => {
   mkdirSync(join(folder.path, 'infra'));
   copyFileSync(join(import.meta.dirname, 'run.sh'), join(folder.path, 'infra/run.sh'));
   const started = join(folder.path, 'started');
@@ -31,7 +31,7 @@ test('SIGTERM while the packages are installed ends the installation, too', asyn
   await eventually(hasEnded);
 });
 
-test('a system that lacks a library of the pinned Node gets its name and its package, in one line', () => {
+test('one line names the library that the pinned Node lacks, and the package of the library', () => {
   mkdirSync(join(folder.path, 'infra'), { recursive: true });
   mkdirSync(join(folder.path, 'node_modules/.bin'), { recursive: true });
   copyFileSync(join(import.meta.dirname, 'run.sh'), join(folder.path, 'infra/run.sh'));
@@ -51,7 +51,7 @@ test('a system that lacks a library of the pinned Node gets its name and its pac
   expect(stderr).toContain('apt-get install libatomic1');
 });
 
-test('npm runs the install script of the pinned Node alone, which takes its program from the registry', () => {
+test('npm runs no install script but that of the pinned Node, which takes the program from the registry', () => {
   type Lock = { packages: Record<string, { hasInstallScript?: true }> };
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { allowScripts: object };

@@ -10,7 +10,7 @@ test('steps run one after another, up to the first that fails', () => {
   expect(spawnSync('sh', steps('true', 'true')).status).toBe(0);
 });
 
-test('SIGTERM ends the step that runs, and no further one begins', async () => {
+test('SIGTERM ends the running step, and no other step begins', async () => {
   const command = steps('sh -c "echo $$; exec sleep 1000"', 'echo two');
   const script = spawn('sh', command, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
@@ -29,7 +29,7 @@ type Manifest = { scripts: Record<string, string> };
 const manifests = ['package.json', 'clients/typescript/package.json'];
 
 // A shell that waits for a process does not pass a signal on.
-test.each(manifests)('the last process of each script of %s takes the place of its shell', (path) => {
+test.each(manifests)('the last process of each script of %s replaces the shell', (path) => {
   const { scripts } = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
   const guard = 'node shared/runtime/require-node.mjs && ';
   const last = Object.entries(scripts).map(([name, script]) => [name, script.replace(guard, '')] as const);

@@ -26,11 +26,11 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
   const isShared = Object.values(how).includes('environment');
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
   // Takes only the settings of the connection to Kafka. Others could change the behaviour of a service.
-  const given = Object.entries(process.env).filter(
+  const kafkaSettings = Object.entries(process.env).filter(
     ([key]) => how.kafka === 'environment' && key.startsWith('KAFKA_'),
   );
   const environment: Record<string, string> = {
-    ...(Object.fromEntries(given) as Record<string, string>),
+    ...(Object.fromEntries(kafkaSettings) as Record<string, string>),
     KAFKAJS_NO_PARTITIONER_WARNING: '1',
     KAFKA_BROKERS: kafkaBrokers,
     MONGODB_URL: mongodbUrl,

@@ -69,7 +69,7 @@ describe('npm run stack, of a stack', () => {
     await use();
   }
 
-  test('one of whose servers is gone, says so, and prints no addresses', async () => {
+  test('whose Kafka runs without MongoDB prints the stopped server, but no addresses', async () => {
     await using server = createServer();
     const { port } = await listen(server, '127.0.0.1', 0);
     await holding(port, async () => {
@@ -80,7 +80,7 @@ describe('npm run stack, of a stack', () => {
     });
   });
 
-  test('that cannot stop, keeps its data and ends with 1', async () => {
+  test('that cannot stop keeps the data and exits with 1', async () => {
     const failure = 'Kafka does not end';
     await holding(
       closedPort,

@@ -23,13 +23,13 @@ export const dataDir = join(dir, 'data');
 const socketFile = join(dir, 'socket');
 /** The longest path of a socket, in bytes: macOS allows 103, Linux 107. */
 const socketBytesMax = 103;
-/** The error output of the holder. It shows why the holder failed before it could report to its parent. */
+/** The error output of the holder, which shows a failure before the holder could report to its parent. */
 const errorFile = join(dir, 'errors.log');
 
 /** Returns the holder's stack, or undefined if there is no holder. `stop` also stops it; rejects if that fails. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
-  const answer = await text(connect(socketFile).end(question)).catch(() => '');
-  const { stack, failure } = JSON.parse(answer || '{}') as { stack?: LastingStack; failure?: string };
+  const reply = await text(connect(socketFile).end(question)).catch(() => '');
+  const { stack, failure } = JSON.parse(reply || '{}') as { stack?: LastingStack; failure?: string };
   if (failure) throw new Error(failure);
   return stack;
 }
@@ -52,10 +52,10 @@ export async function readStack() {
 /** Starts a stack, unless all servers of the previous stack run. First stops the servers of a broken stack. */
 export const bringUp = (report: (line: string) => void): Promise<LastingStack> =>
   withStackLock(async () => {
-    const before = await readStack();
-    if (before.stack && before.isUp) {
+    const previous = await readStack();
+    if (previous.stack && previous.isUp) {
       report('The stack is already up.');
-      return before.stack;
+      return previous.stack;
     }
     if (Buffer.byteLength(socketFile) > socketBytesMax)
       throw new Error(`${socketFile} is too long for a socket: set XDG_CACHE_HOME to a shorter folder`);
@@ -83,7 +83,7 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
   });
 
 /**
- * The work of the holder: starts a stack, and keeps it until a command asks to stop it. It reports progress to its
+ * The work of the holder: starts a stack, and keeps it until a command asks to stop it. Reports progress to the
  * parent, then disconnects, so that the parent can exit.
  */
 export async function hold(): Promise<void> {

@@ -7,7 +7,7 @@ export type Provider = (typeof providers)[number];
 export const serverNames = ['kafka', 'store'] as const;
 export type ServerName = (typeof serverNames)[number];
 
-/** Both servers. They are reachable at these addresses until `stop`. */
+/** Kafka and MongoDB, which are reachable at these addresses until `stop`. */
 export type Stack = {
   /** `host:port`, or several separated by commas, as `KAFKA_BROKERS`. */
   kafkaBrokers: string;
@@ -23,8 +23,8 @@ export type Stack = {
 };
 
 /**
- * A server that a provider has started. It ends with this process, even if that is killed. Tests can kill a native one;
- * its data and its address stay the same.
+ * A server that a provider has started. The server ends with this process, even if this process is killed. Tests can
+ * kill a native server, which keeps its data and its address.
  */
 export type Started = { address: string } & Pick<Server, 'stop'> & Partial<Server>;
 

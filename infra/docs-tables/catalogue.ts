@@ -12,7 +12,7 @@ export const catalogueOf = (registry: Registry): CataloguedMetric[] =>
     .filter((metric) => !isDefaultMetric(metric))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The units that the end of a name may name. A counter without one counts the noun in its name. */
+/** The unit of a metric, by the end of its name. A counter without a unit counts the noun in its name. */
 const units: [RegExp, string][] = [
   [/_timestamp_seconds$/, 'Unix time, s'],
   [/_seconds$/, 's'],

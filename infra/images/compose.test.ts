@@ -25,13 +25,13 @@ test('every published port is on loopback only, and no password has a default', 
   expect(text).not.toMatch(/PASSWORD:-/);
 });
 
-test('the commands that are printed run in a container of their own, which no drop of a generation ends', () => {
+test('each printed command runs in a new container, which a drop of a generation does not end', () => {
   const [, service = ''] = / (\w+)$/.exec(commandsIn.compose.cli) ?? [];
   expect(services[service]).toMatchObject({ entrypoint: ['support-cli'], profiles: ['cli'], restart: 'no' });
   expect(text).not.toContain('exec projector');
 });
 
-test('the images have exact versions, which the Docker dev servers run, too', () => {
+test('the images have the exact versions that the Docker dev servers run', () => {
   for (const name of ['kafka', 'mongo', 'valkey', 'proxy'] as const)
     expect(services[name]?.image).toBe(images[name]);
   const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];

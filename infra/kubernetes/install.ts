@@ -50,7 +50,7 @@ async function build(folder: string): Promise<void> {
   const module = `k8s.io/kubernetes@${kubernetesVersion}`;
   const downloaded = await mustRun('go', ['mod', 'download', '-json', module], { env });
   const { Dir } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { Dir: string };
-  // The repository of Kubernetes contains its libraries as folders. This build takes the modules of the same release.
+  // Replaces the folders with Kubernetes' own libraries, which only the repository has, by modules of the release.
   const staged = kubernetesVersion.replace('v1.', 'v0.');
   const goMod = (await readFile(join(Dir, 'go.mod'), 'utf8'))
     .replace(/^module .*/m, 'module kubernetes')
@@ -61,7 +61,7 @@ async function build(folder: string): Promise<void> {
   const versions = ['component-base/version', 'client-go/pkg/version'].map(
     (name) => `-X k8s.io/${name}.gitVersion=${kubernetesVersion}`,
   );
-  // Two compilers at once bound the memory on a machine with many cores.
+  // Limits Go to two parallel compilers, to bound the memory on a machine with many cores.
   const options = ['-p', '2', '-trimpath', '-ldflags', ['-s', '-w', ...versions].join(' ')];
   await mustRun('go', ['build', ...options, '-o', '../kubernetes', '.'], { cwd: source, env });
   for (const name of programs) await symlink('kubernetes', join(folder, name));

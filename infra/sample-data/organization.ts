@@ -61,7 +61,7 @@ export function createOrganization(
   const tags = tagNames.map((name) => make('tag', { name }));
   const topicNames = [...new Set(cases.map(({ topic }) => topic))];
   const topics = topicNames.map((name) => make('topic', { name }));
-  const { open, others } = createChannels(random, make, now);
+  const { open, closed } = createChannels(random, make, now);
   const products = range(6, () => faker.commerce.product().toLowerCase());
   const organization = { id, make, faker, products, contacts, users, agents, tags, topics, channels: open };
   const from = new Date(now.getTime() - 420 * dayMs);
@@ -70,10 +70,10 @@ export function createOrganization(
   const entities = [...contacts, ...users, ...agents, ...tags, ...topics];
   events.push(...entities.map((each) => publish(each, from)));
   events.push(
-    ...[...open, ...others].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
+    ...[...open, ...closed].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
     ...createQas(make, from),
     // Tickets still refer to the deleted ones.
-    ...[contacts[0], users[0], tags.at(-1), others.at(-1)].flatMap((each) =>
+    ...[contacts[0], users[0], tags.at(-1), closed.at(-1)].flatMap((each) =>
       each ? [remove(each, yesterday)] : [],
     ),
   );
@@ -125,14 +125,14 @@ function createChannels(random: Random, make: Make, now: Date) {
     inbox('Sales inbox', { provider: 'google', connection }),
     channel('form', { name: 'Contact form', ...active }),
   ];
-  const others = [
+  const closed = [
     ...range(24, (index) => channel('email', { name: `Inbox ${index + 1}`, ...active })),
     ...(['email', 'chatbot', 'form'] as const).flatMap((type) => [
       channel(type, { name: `Paused ${type}`, ...active, pausedAt: ago(3) }),
       channel(type, { name: `Former ${type}`, archivedAt: ago(40) }),
     ]),
   ];
-  return { open, others };
+  return { open, closed };
 }
 
 /** The knowledge base. */
@@ -147,7 +147,8 @@ function createQas(make: Make, from: Date): Event[] {
 }
 
 /**
- * Makes a few entities of each kind that neither the tickets nor the events so far cover, by the kind's schema alone.
+ * Makes a few entities of each kind that neither the tickets nor the events so far cover. Only the schema of the kind
+ * determines them.
  */
 function createOthers(make: Make, events: Event[], from: Date): Event[] {
   const covered = new Set<Kind>(['ticket', 'conversation', 'message', ...events.map(({ kind }) => kind)]);

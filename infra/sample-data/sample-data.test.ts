@@ -16,7 +16,7 @@ function read(record: SampleRecord, offset: number) {
   return parsed.change;
 }
 
-test('the sample data and its live changes are valid records, and name published entities alone', () => {
+test('sample data and live changes are valid records that refer only to published entities', () => {
   const sampleData = generateSampleData({ seed: 5, size: 'small', now });
   const records = [...batchesOf(sampleData)].flatMap((batch) => batch.records);
   for (let step = 0; step < 2_000; step++)
@@ -40,7 +40,7 @@ test('the sample data and its live changes are valid records, and name published
     expect(records.map(({ value }) => value).join()).not.toContain(token);
 });
 
-test('live changes go on with the latest 300 conversations, of which a new one replaces another', () => {
+test('live changes continue the latest 300 conversations', () => {
   const size = { tickets: 700, contacts: 30, longestConversation: 5 };
   const { events, state } = generateSampleData({ seed: 5, size, now });
   const tickets = new Set<string>();

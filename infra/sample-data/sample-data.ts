@@ -39,8 +39,8 @@ export const conversationsMax = 300;
 const shares = [0.5, 0.3, 0.2];
 
 /**
- * Generates sample data that `seed`, `size` and `now` determine completely. It ends shortly before `now`. Memory holds
- * the entities that tickets refer to and the last 300 conversations, not the tickets.
+ * Generates sample data that `seed`, `size` and `now` determine completely. The latest event is shortly before `now`.
+ * Memory has the entities that tickets refer to and the last 300 conversations, but not the tickets.
  */
 export function generateSampleData({
   seed,

@@ -29,7 +29,7 @@ const statusesBy: { [S in TicketStatus]: State['status'][] } = {
   closed: ['resolved', 'archived', 'spam'],
 };
 
-/** The sample data deletes one ticket in this many at its end, with its conversations. */
+/** One of 60 tickets is deleted at the end of its events, with its conversations. */
 const deletedOneIn = 60;
 
 /**

@@ -47,9 +47,9 @@ type ApiDeps = {
 };
 
 export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertificate'> & {
-  /** The watermarks that requests read. They show whether the API is ready. */
+  /** The snapshots that requests read, which also show whether the API is ready. */
   snapshots: ReadSnapshots;
-  /** Stop the API, in this order. They leave the clients of MongoDB open. */
+  /** The steps of a stop, in this order. The clients of MongoDB stay open. */
   closers: Closer[];
 };
 

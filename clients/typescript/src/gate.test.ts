@@ -1,6 +1,6 @@
 import { createGate } from './gate.ts';
 
-test('the latest end of all refusals holds a request, also if one comes during its wait', async () => {
+test('a request waits until the latest end of all refusals, including those during the wait', async () => {
   const waitsMs: number[] = [];
   let nowMs = 0;
   const gate = createGate({

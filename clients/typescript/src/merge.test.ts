@@ -9,7 +9,7 @@ async function* source(name: string, count: number, seen: string[]): AsyncGenera
   }
 }
 
-test('runs no more sources than allowed, each one item ahead', async () => {
+test('a merge runs at most the allowed number of sources, and each reads one item ahead', async () => {
   const seen: string[] = [];
   const merged = merge(
     ['a', 'b', 'c'].map((name) => source(name, 5, seen)),
@@ -20,7 +20,7 @@ test('runs no more sources than allowed, each one item ahead', async () => {
   expect(seen).toEqual(['a1', 'b1', 'a2']);
 });
 
-test('a failing source ends it, and a second failure is no unhandled rejection', async () => {
+test('a failing source ends a merge, and a second failure causes no unhandled rejection', async () => {
   async function* failing(): AsyncGenerator<string, void, undefined> {
     await Promise.resolve();
     throw new Error('broken');

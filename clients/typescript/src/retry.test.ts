@@ -19,7 +19,7 @@ async function run(errors: Error[], policy = {}): Promise<number> {
   return nowMs;
 }
 
-test('waits for the rate limit are no failed attempts, and their time does not count', async () => {
+test('waits for the rate limit count neither as failed attempts nor towards the time limit', async () => {
   const limited = Array.from({ length: 4 }, () => error(429, 'too_many_requests', 50_000));
   expect(await run([...limited, error(502, null)])).toBeGreaterThanOrEqual(200_000);
 });
@@ -29,13 +29,13 @@ test.each([{ retries: 0 }, { retryForMs: 59_000 }])('the rate limit is an error 
   await expect(run([limited], policy)).rejects.toBe(limited);
 });
 
-test('a 503 of the API is repeated if it has Retry-After, and not otherwise', async () => {
+test('a 503 of the API is repeated only if the response has Retry-After', async () => {
   const last = error(503, 'service_unavailable');
   await expect(run([error(503, 'service_unavailable', 2_000)])).resolves.toBe(2_000);
   await expect(run([last])).rejects.toBe(last);
 });
 
-test('an internal error of the API, and a connection that breaks, are repeated', async () => {
+test('a request is repeated after an internal error of the API or a broken connection', async () => {
   const broken = new ConnectionError('https://api.example.com', new TypeError('fetch failed'));
   await expect(run([error(500, 'internal_error'), broken])).resolves.toBe(0);
 });
@@ -52,7 +52,7 @@ test('a refusal of the request itself is not repeated', async () => {
   await expect(run([error(404, null)])).rejects.toMatchObject({ status: 404 });
 });
 
-test('a refused connection is a wrong address until the API has answered, an error of its own included', async () => {
+test('a refused connection is an error until the API has answered once, even with an error', async () => {
   const refused = () => new ConnectionError('http://127.0.0.1:1', { code: 'ECONNREFUSED' });
   await expect(run([error(502, null), refused()])).rejects.toThrow('check baseUrl');
   await expect(run([error(429, 'too_many_requests', 1_000), refused()])).resolves.toBe(1_000);

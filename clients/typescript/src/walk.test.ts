@@ -43,7 +43,7 @@ const cycleOf = (before: number, round: number) => (number: number) =>
   number < before ? number : before + ((number - before) % round);
 const cycles = [0, 1, 2, 5, 40].flatMap((before) => [1, 2, 3, 7, 64].map((round) => ({ before, round })));
 
-test('an error ends a walk whose page comes again at once, and names the cursor and what to do', async () => {
+test('an error with the cursor and a fix ends a walk whose page is repeated immediately', async () => {
   // Like a cache that ignores the query: every request returns the first page.
   const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
   const error = await failureOf(client.tickets.list());
@@ -61,7 +61,7 @@ test('an error ends a walk whose page comes again at once, and names the cursor 
   expect(asked).toEqual([null, 'c1']);
 });
 
-test.each(cycles)('a walk ends when its cursors come again: %j', async ({ before, round }) => {
+test.each(cycles)('a walk ends when cursors are repeated: %j', async ({ before, round }) => {
   const pageOf = cycleOf(before, round);
   const client = clientOf((cursor) => {
     const number = cursor === null ? 0 : pageOf(Number(cursor));
@@ -82,7 +82,7 @@ test.each(cycles)(
   },
 );
 
-test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s also ends such a walk', async (way) => {
+test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s ends an endless walk', async (way) => {
   const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
   async function* byHand() {
     let page: Page<TicketItem> | null = await client.tickets.list();

@@ -4,8 +4,9 @@ import { brokerSettings } from '../native/kafka-settings.ts';
 import { freePort } from '../native/ports.ts';
 import { images, runLabel } from './engine.ts';
 
-/** Limits of each server. Those in docker-compose.yml are no higher. */
+/** The memory of each server. docker-compose.yml allows no more. */
 const memoryGigabytes = 1.5;
+/** The processes of each server. docker-compose.yml allows no more. */
 const processesMax = 512;
 
 /**
@@ -72,7 +73,7 @@ export async function startKafka(run: string): Promise<string> {
 }
 
 /**
- * A replica set with users needs a shared key file. This set has one member, which creates a new key at each start.
+ * A replica set with users needs a shared key file. The only member of this set creates a new key at each start.
  * docker-compose.yml does the same.
  */
 export const withKeyFile = `\

@@ -29,8 +29,8 @@ export async function findEngine(): Promise<ContainerRuntimeClient | undefined> 
   const isInstalled = !docker.output.includes('ENOENT');
   if (isInstalled && !docker.ok) return undefined;
   const { getContainerRuntimeClient } = await import('testcontainers');
-  const found = getContainerRuntimeClient().catch(() => undefined);
-  return Promise.race([found, delay(probeLimitMs, undefined, { ref: false })]);
+  const client = getContainerRuntimeClient().catch(() => undefined);
+  return Promise.race([client, delay(probeLimitMs, undefined, { ref: false })]);
 }
 
 /** Pulls an image unless it is present. Returns whether it is available. */
@@ -51,8 +51,8 @@ export async function removeRun(runId: string): Promise<void> {
   if (client === undefined)
     throw new Error('The container engine that runs the stack does not answer: is Docker running?');
   const filters = { label: [`${runLabel}=${runId}`] };
-  const found = await client.container.dockerode.listContainers({ all: true, filters });
-  await Promise.all(found.map(({ Id }) => removeContainer(client, Id)));
+  const containers = await client.container.dockerode.listContainers({ all: true, filters });
+  await Promise.all(containers.map(({ Id }) => removeContainer(client, Id)));
 }
 
 /** Does nothing if the container is already gone. */

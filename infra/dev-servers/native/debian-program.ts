@@ -32,8 +32,8 @@ export async function findDebianProgram(
 
 async function unpack(candidates: string[], folder: string): Promise<void> {
   await aptUpdate();
-  const known = await Promise.all(candidates.map((name) => run('apt-cache', ['show', name])));
-  const server = candidates.find((_, index) => known[index]?.ok);
+  const lookUps = await Promise.all(candidates.map((name) => run('apt-cache', ['show', name])));
+  const server = candidates.find((_, index) => lookUps[index]?.ok);
   if (server === undefined) throw new Error(`needs ${candidates.join(' or ')}: install it, or run on Debian`);
   const plan = await mustRun('apt-get', ['install', '--simulate', '--no-install-recommends', server]);
   // Takes only packages that this machine lacks (`Inst`), and no upgrades of installed packages.

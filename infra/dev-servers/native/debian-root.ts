@@ -46,8 +46,8 @@ export function findDebianMirror(
   targets: string,
   codename: string,
 ): { uri: string; source: string } | undefined {
-  const wanted = `Packages Debian ${codename} main `;
-  const found = targets.split('\n').find((line) => line.startsWith(wanted));
-  const [uri, source = ''] = found?.slice(wanted.length).split(' ') ?? [];
+  const prefix = `Packages Debian ${codename} main `;
+  const target = targets.split('\n').find((line) => line.startsWith(prefix));
+  const [uri, source = ''] = target?.slice(prefix.length).split(' ') ?? [];
   return uri ? { uri, source: source.replace(/:\d+$/, '') } : undefined;
 }

@@ -24,11 +24,11 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
 }
 
 /**
- * FerretDB speaks MongoDB's protocol on a loopback port and stores the documents in PostgreSQL. It runs without
- * authentication: every user of this machine can access it.
+ * FerretDB speaks MongoDB's protocol on a loopback port and stores the documents in PostgreSQL. Every user of this
+ * machine can access it, because it has no authentication.
  */
 export function ferretdbPart(dir: string, postgresDir: string, port: number): Part {
-  // PostgreSQL's socket is in the working folder. Its full path could exceed the limit of 107 bytes.
+  // Names PostgreSQL's socket by the working folder, because the full path could exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const argv = [
     join(binDir(), 'ferretdb'),

@@ -23,7 +23,7 @@ const networkVariables = /^(GOPROXY|GONOSUMDB|GONOSUMCHECK|GOSUMDB|GOINSECURE|GO
 export type Go = { run: (...args: string[]) => Promise<string>; local: (path: string) => string };
 
 /**
- * Lets `use` run Go. `go install` puts programs into `folder`. It is the Go of this machine, or that of Debian sid in a
+ * Lets `use` run Go. `go install` puts programs into `folder`. Go is that of this machine, or that of Debian sid in a
  * temporary root file system inside that folder.
  */
 export async function withGo(folder: string, use: (go: Go) => Promise<unknown>): Promise<void> {

@@ -45,7 +45,7 @@ export const brokerSettings = {
   'transaction.state.log.num.partitions': '4',
   'share.coordinator.state.topic.replication.factor': '1',
   'share.coordinator.state.topic.min.isr': '1',
-  // A test's consumers join alone. Waiting for others would cost each test 3 s.
+  // No further consumer joins the group of a test. A wait for one would cost each test 3 s.
   'group.initial.rebalance.delay.ms': '0',
   // Lets a test detect a killed consumer after 1 s instead of the default minimum of 6 s.
   'group.min.session.timeout.ms': '1000',

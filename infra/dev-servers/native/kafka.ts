@@ -59,7 +59,7 @@ export async function fetchJars(
 }
 
 /**
- * A node that is broker and controller, with its data and `kafka.log` in `dir`. It is alone unless a cluster is given.
+ * A node that is broker and controller, with its data and `kafka.log` in `dir`. Without `cluster` no other node joins.
  */
 export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster): Part {
   const data = join(dir, 'data');
@@ -87,8 +87,8 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
 const codecKeptMs = 3_600_000;
 
 /**
- * The folder into which brokers unpack their native codecs, to load them. It is in the cache folder, because a system
- * may forbid programs in the folder of temporary files (noexec). Removes the old codecs of killed brokers.
+ * The folder into which brokers unpack their native codecs, to load them. The cache folder contains it, because a
+ * system may forbid programs in the folder of temporary files (noexec). Removes the old codecs of killed brokers.
  */
 function codecFolder(): string {
   const folder = join(kafkaDir(), 'codecs');

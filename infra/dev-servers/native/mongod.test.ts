@@ -41,7 +41,7 @@ async function findMongod(mirror: string) {
 }
 
 describe('a machine without a mongod', () => {
-  test('that cannot download one says why, and does not try again at its next start', async () => {
+  test('that cannot download a mongod gives the reason, and tries again only a day later', async () => {
     await using downloads = await serveDownloads();
     expect((await findMongod(downloads.mirror)).obstacle).toMatch(/^cannot be downloaded \(.*403/);
     expect(downloads.asked).toHaveLength(1);
@@ -58,7 +58,7 @@ describe('a machine without a mongod', () => {
     return readFileSync(join(dir, 'mongodb.tgz'));
   };
 
-  test('that lacks a library of the one that it has downloaded says so', async () => {
+  test('that lacks a library of the downloaded mongod names the library', async () => {
     const missing = 'libcurl.so.4: cannot open shared object file';
     const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n${'#'.repeat(2 ** 20)}`; // A smaller file counts as damaged.
     await using downloads = await serveDownloads(

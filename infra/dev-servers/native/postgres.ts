@@ -56,8 +56,8 @@ const mountPoint = '/data';
 const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
 
 /**
- * An initialized, empty data folder that each run copies. Its name depends on the settings, so a change makes a new
- * one.
+ * An initialized, empty data folder that each run copies. The name depends on the settings, so a changed setting makes
+ * a new folder.
  */
 const templateDir = () => {
   const hash = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');

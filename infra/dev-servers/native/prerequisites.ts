@@ -24,7 +24,7 @@ export const maven = program('Maven', 'mvn');
 export const mmdebstrap = program('mmdebstrap', 'mmdebstrap');
 
 /**
- * Why the stand-in for MongoDB cannot run on this machine, whatever is installed, as a clause; undefined if it can.
+ * Returns a clause that gives the reason if no package can make the stand-in for MongoDB run on this machine.
  */
 export async function findStandInObstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root, to run in a Debian root file system';

@@ -76,8 +76,8 @@ export async function startServer(parts: Part[]): Promise<Server> {
 }
 
 /**
- * Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. It dies with
- * this process, and does not keep it alive.
+ * Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. The command
+ * dies with this process, and does not keep this process alive.
  */
 function launch({ argv, cwd, logFile }: Command): ChildProcess {
   const [file = '', ...args] = dieWithParent().concat(argv);

@@ -104,18 +104,20 @@ test('the reference names each field of a response by its path, with its type an
 });
 
 test('the search finds sections of the reference, the guides and the errors that have all words', () => {
-  const found = (query: string) =>
+  const resultsOf = (query: string) =>
     [...search(query).matchAll(/<p><a href="([^"]+)">/g)].map(([, href]) => href);
-  expect(found('Data-As-Of earliest')).toContain('/support/docs/guides/exports#the-recipe');
-  expect(found('estimatedscore analyzed')).toEqual([
+  expect(resultsOf('Data-As-Of earliest')).toContain('/support/docs/guides/exports#the-recipe');
+  expect(resultsOf('estimatedscore analyzed')).toEqual([
     '/support/docs#listTickets',
     '/support/docs#retrieveTicket',
   ]);
-  expect(found('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
-  expect(found('nothing has these words')).toEqual([]);
-  expect(found('')).toEqual([]);
+  expect(resultsOf('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
+  expect(resultsOf('nothing has these words')).toEqual([]);
+  expect(resultsOf('')).toEqual([]);
   expect(search('"><script>')).not.toContain('<script>');
-  // and the form and the section that they need are there
+});
+
+test('a page has the form of the search, and the sections to which results lead', () => {
   expect(pages.get('/docs')).toMatch(/<form role="search" action="\/support\/docs\/search">[^]*? name="q"/);
   expect(pages.get('/docs/guides/exports')).toContain('id="the-recipe"');
 });

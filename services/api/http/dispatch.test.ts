@@ -99,13 +99,13 @@ const unpack: Record<string, (bytes: Buffer) => Buffer> = {
 describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => {
   const headers = { 'Accept-Encoding': encoding };
 
-  it('is sent at once with an ETag if it is short', async () => {
+  it('is sent in one piece with an ETag if the text is short', async () => {
     const response = await open('/short', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(2 * piece.length);
     expect(response.headers.etag).toMatch(/^W\//);
   });
 
-  it('is streamed to the end without an ETag if it is long', async () => {
+  it('is streamed to the end without an ETag if the text is long', async () => {
     const response = await open('/long', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
     expect(state.responseBytes).toBe(long * piece.length);
@@ -114,7 +114,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     );
   });
 
-  it('closes the connection if it fails midway, and names the error in the log', async () => {
+  it('that fails midway closes the connection, and the log has the error', async () => {
     await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
     expect(ended).toBe(1);
     expect(state.failure).toMatchObject({ message: 'the store went away' });
@@ -163,7 +163,7 @@ describe('a reply for which zlib has no memory', () => {
     expect(await bytesOf(response)).toHaveLength(count * piece.length);
   });
 
-  it('closes the connection if it has begun, and names the error in the log', async () => {
+  it('that has begun closes the connection, and the log has the error', async () => {
     const encoder = zlibEncoders.gzip.stream();
     gzip = { ...zlibEncoders.gzip, stream: () => encoder };
     const response = await open('/endless', headers);

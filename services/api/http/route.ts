@@ -17,8 +17,8 @@ export type Scope = {
 /** The answer of a handler: a body, or pieces of the JSON text of a body that is too large to hold in memory. */
 export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
   /**
-   * Returns the cursor of the next page, or null on the last page. Only a list has it. Its result is right once the
-   * first 256 K characters of the text have been read.
+   * Returns the cursor of the next page, or null on the last page. Only a list has a cursor. The result is right once
+   * the first 256 K characters of the text have been read.
    */
   nextCursor?: () => string | null;
 };

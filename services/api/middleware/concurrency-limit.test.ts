@@ -62,7 +62,7 @@ describe('the requests in progress', () => {
     expect(ask('org_next').isAdmitted).toBe(true);
   });
 
-  it('of one organization are a quarter of all, without those whose client has left before', () => {
+  it('of one organization are at most a quarter of the limit, and a client that left before does not count', () => {
     const { ask, fill, state } = createLimit();
     for (let times = 0; times < 10; times += 1) ask('org_1', { hasLeft: true });
     expect({ admitted: fill('org_1').length, readersEnded: state.readersEnded }).toEqual({

@@ -17,8 +17,8 @@ type ConcurrencyLimitDeps = {
  * is in progress until its client has taken the response. While more than half of the requests or of the memory is in
  * use, slow clients are disconnected first.
  *
- * The limit comes after authentication: clients without a key cannot use it up. It comes before the rate limit: a
- * request that it refuses does not count against the window.
+ * The limit comes after authentication, so clients without a key cannot use it up. The rate limit comes later, so a
+ * request that this limit refuses does not count against the window.
  */
 export function concurrencyLimit({ requestsMax, budget, nowMs }: ConcurrencyLimitDeps): Middleware {
   const requests = createUseCounter();

@@ -9,8 +9,8 @@ type Converted = {
 };
 
 /**
- * Converts the zod schema of parameters to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not
- * its text.
+ * Converts the zod schema of parameters to JSON Schema for OpenAPI 3.1. The JSON Schema describes the parsed
+ * value, such as a number instead of its text.
  */
 export const toJsonSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, (value) => value);
 

@@ -29,7 +29,7 @@ test('openapi.json is up to date; `npm run openapi` writes it', () => {
   expect(readFileSync('openapi.json', 'utf8')).toBe(`${JSON.stringify(document, null, 2)}\n`);
 });
 
-test("it is valid OpenAPI 3.1, and Redocly's linter recommends nothing, with and without a rate limit", async () => {
+test("the document is valid OpenAPI 3.1 without a warning of Redocly's linter, with and without a rate limit", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
   for (const linted of [document, unlimited]) {
@@ -131,14 +131,14 @@ test('every example matches its schema, with its fields in that order', () => {
   expect(checked).toBeGreaterThan(50);
 });
 
-test('patterns are of the expressions that JSON Schema advises, which every language reads alike', () => {
+test('patterns use only the expressions that JSON Schema recommends for all languages', () => {
   const patterns = schemas.flatMap(([, { pattern }]) => (typeof pattern === 'string' ? [pattern] : []));
   expect(patterns.length).toBeGreaterThan(10);
   // An escape other than that of a character of expressions, or a group with a question mark.
   expect(patterns.filter((pattern) => /\\[^.\\[\](){}*+?^$|/]|\(\?/.test(pattern))).toEqual([]);
 });
 
-test('every code of the catalogue but that of other paths is an example of a response with its status', () => {
+test('every error code below /v1 has an example in a response with its status', () => {
   const examples = nodes.flatMap(([pointer, node]) =>
     Object.entries(((node as Partial<Response>).content?.['application/json']?.examples ?? {}) as Node).map(
       ([code]) => ({ code, status: pointer.split('/').at(-1) }),
@@ -155,7 +155,7 @@ test('every code of the catalogue but that of other paths is an example of a res
   }
 });
 
-test('it contains the settings', () => {
+test('the document contains the settings', () => {
   const configured = specFor({
     MONGODB_URL: 'mongodb://localhost',
     API_BASE_URL: 'https://api.acme.test',

@@ -20,8 +20,8 @@ const isSortKey = (value: unknown): value is string =>
 
 /**
  * Encodes the end of a page. The cursor contains the last sort key, which a rebuild does not change, and a fingerprint
- * of key and scope, which detects a changed cursor. It needs no secret: a client that forges a cursor still reads only
- * the organization of its API key.
+ * of key and scope, which detects a changed cursor. A secret is unnecessary, because a client that forges a cursor
+ * still reads only the organization of its API key.
  */
 export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
   Buffer.from(JSON.stringify([version, sortKey, fingerprint(sortKey, scope)])).toString('base64url');

@@ -15,7 +15,7 @@ export const lastInstant = ({ until }: Interval): string => `${until.slice(0, -1
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
 /**
- * The same shape for the OpenAPI document, with the range of each number. It uses only syntax that all languages share.
+ * The same shape for the OpenAPI document, with the range of each number, in syntax that all languages share.
  */
 const textPattern =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])' +

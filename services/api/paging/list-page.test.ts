@@ -81,7 +81,7 @@ describe('a list written in pieces', () => {
     expect(text).toBe(JSON.stringify(listEnvelope(url, expected.map(present), cursor)));
   });
 
-  it('ends after the item with which it is too long to be held, and knows its cursor by then', async () => {
+  it('ends after the item that exceeds the buffer, and has the cursor before that item is sent', async () => {
     const write = (item: string) => charactersOf(JSON.stringify(item === 'b' ? 'b'.repeat(300_000) : item));
     const { text, known } = await writeList(['a', 'b', 'c'], null, { write });
     expect(JSON.parse(text)).toMatchObject({ data: ['a', expect.any(String)], nextCursor: 'after b' });

@@ -39,7 +39,7 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
 afterEach(() => jest.useRealTimers());
 const endPause = () => jest.advanceTimersByTimeAsync(5_000);
 
-test('a store that refuses requests gets one connection a pause, however many requests arrive', async () => {
+test('a store that refuses requests gets one connection in each pause, despite many requests', async () => {
   const { store, limiter, levels, consumeMany, fallbackCount } = given({ refuses: true });
   await settled();
   for (let connections = 1; connections <= 6; connections += 1) {
@@ -57,7 +57,7 @@ test('a store that refuses requests gets one connection a pause, however many re
   limiter.stop();
 });
 
-test('a request that fails late does not close the connection that was made meanwhile', async () => {
+test('a request that fails late leaves a newer connection open', async () => {
   const { store, limiter } = given({ refuses: true });
   await settled();
   const late = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ test('a request that fails late does not close the connection that was made mean
   limiter.stop();
 });
 
-test('a store that is away is named in the log once, until it has answered', async () => {
+test('the log has one line for an outage of the store', async () => {
   const { store, limiter, levels } = given({ refuses: false });
   // The first connection was made when the limiter was created.
   await settled();
@@ -86,7 +86,7 @@ test('a store that is away is named in the log once, until it has answered', asy
   limiter.stop();
 });
 
-test('a stop closes the connection, and one that is made meanwhile; none is made after it', async () => {
+test('a stop closes the connection and one in progress, and no connection follows', async () => {
   const connected = given({ refuses: false });
   await settled();
   connected.limiter.stop();

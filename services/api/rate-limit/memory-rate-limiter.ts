@@ -9,7 +9,7 @@ export type MemoryRateLimiter = { consume: (key: string, requests?: number) => R
 type MemoryRateLimiterDeps = { limit: RateLimit; nowMs: () => number };
 
 /**
- * Counts in this process, so N replicas together admit up to N times the limit. It keeps the instant of each counted
+ * Counts in this process, so N replicas together admit up to N times the limit. Keeps the instant of each counted
  * request, 8 bytes, and forgets the windows that have passed.
  */
 export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps): MemoryRateLimiter {
@@ -17,7 +17,7 @@ export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps)
   /** The counted instants of each key, the least recently used key first. */
   const windows = new Map<string, number[]>();
   let forgottenMs = nowMs();
-  /** The time until an instant leaves the window. Subtracts the instants first: their sum would be rounded. */
+  /** The time until an instant leaves the window. Subtracts the instants first, because their sum would be rounded. */
   const leftMs = (atMs: number, instant = -Infinity) => windowMs - (atMs - instant);
   /** Forgets windows that have passed, and the least recently used ones if there are too many keys. */
   const forgetOldest = (atMs: number) => {
@@ -37,7 +37,7 @@ export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps)
       // The map has the most recently used key last.
       windows.delete(key);
       windows.set(key, instants);
-      // Seldom, and many keys at once: to find its first key, a Map passes the slot of each key that was deleted.
+      // Forgets seldom, and many keys together, because a Map passes every deleted slot on the way to its first key.
       if (windows.size > keysMax || atMs - forgottenMs >= windowMs) {
         forgottenMs = atMs;
         forgetOldest(atMs);

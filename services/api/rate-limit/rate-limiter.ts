@@ -7,7 +7,7 @@ export type RateLimit = {
 
 /** The state of a key's window after a request has been counted or refused. */
 export type RateLimitUsage = {
-  /** Whether the limiter has counted the request. It does not count a refused request, so waiting always helps. */
+  /** Whether the limiter has counted the request. A refused request is not counted, so waiting always helps. */
   admitted: boolean;
   remaining: number;
   /**

@@ -6,7 +6,7 @@ export type RateLimitStore = {
   url: string;
   /** How long a request waits for the store before it falls back to memory, in milliseconds. */
   timeoutMs: number;
-  /** `DATABASE_NAME`. It separates the counts of deployments that share the store. It has no colon. */
+  /** `DATABASE_NAME` separates the counts of deployments that share the store. The name has no colon. */
   database: string;
 };
 
@@ -20,7 +20,7 @@ const connectTimeoutMs = 2_000;
 const probeKey = '';
 
 /**
- * The store runs this script atomically for each request. It keeps a sorted set of the counted instants, in
+ * The store runs this script atomically for each request. A sorted set contains the counted instants, in
  * microseconds of the store's own clock, so the clocks of the replicas do not matter. The set expires with its newest
  * member.
  *

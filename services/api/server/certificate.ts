@@ -25,7 +25,7 @@ export const notAfterSeconds = ({ cert }: Credentials): number =>
 
 /**
  * Calls `use` when the files contain a new pair of certificate and key. The two files may be replaced one after the
- * other, so the current pair stays in use until they match. It polls, because a file watcher does not see a platform
+ * other, so the current pair stays in use until they match. Polls, because a file watcher does not see a platform
  * replace a symbolic link further up the path.
  */
 export function pollCertificate(

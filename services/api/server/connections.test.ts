@@ -30,7 +30,7 @@ async function serve(listener: Listener) {
  * The first client pipelines, or keeps its connection alive and sends a request before the last response has closed.
  * The response of the second client has begun as keep-alive.
  */
-test('a stop lets requests end, and closes their connections', async () => {
+test('a stop waits for the requests in progress, then closes their connections', async () => {
   const responses: ServerResponse[] = [];
   const begun = (count: number) =>
     new Promise<void>((resolve) => {
@@ -106,7 +106,7 @@ describe('a client that pipelines', () => {
     other.destroy();
   });
 
-  it('with more requests than may wait is disconnected and counted, and others are served', async () => {
+  it('is disconnected and counted if too many requests wait, while other clients are served', async () => {
     const client = opened.open().resume();
     const closed = new Promise((resolve) => client.once('close', resolve));
     client.write(request('/flood').repeat(2_500));

@@ -12,11 +12,12 @@ export type RequireCollections = (
 ) => Promise<void>;
 
 /**
- * Queries in progress at once, and the pause between two queries of a snapshot. So however many 404s clients cause,
- * they cost MongoDB at most 100 queries a second.
+ * The pause between two queries of a snapshot. So the 404s that clients cause cost MongoDB at most 100 queries a
+ * second.
  */
-const queriesMax = 2;
 const pauseMs = 10;
+/** The maximum of queries in progress. */
+const queriesMax = 2;
 
 /**
  * Creates the check for a read that has found nothing. A dropped collection reads as empty, and a client would take

@@ -16,11 +16,11 @@ import { StoreUnavailable } from './store-errors.ts';
 /** The data that one request is answered from: a generation's database, and its watermark, which was read first. */
 export type ReadSnapshot = Databases & {
   generation: number;
-  /** The watermark. It is 1970 during the first load, when the projectors have not applied the whole log yet. */
+  /** The watermark; 1970 during the first load, when the projectors have not applied the whole log yet. */
   dataAsOf: Date;
   /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
   readAfter: StoreTime | null;
-  /** The collections of the generation by their ids, read before the watermark. A replaced one has another id later. */
+  /** The ids of the generation's collections, read before the watermark. A replaced collection has a new id later. */
   collections: Collections;
 };
 

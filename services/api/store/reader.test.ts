@@ -28,7 +28,7 @@ function open(waitMs = 1) {
   return { reader, other, hasCapacity };
 }
 
-it('the bytes of a request count only while they are held', async () => {
+it('the bytes of a request count until their release or the end of the request', async () => {
   const { reader, hasCapacity } = open();
   for (let times = 0; times < 4; times += 1) {
     await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
@@ -43,12 +43,12 @@ it('the bytes of a request count only while they are held', async () => {
   reader.end();
   releaseLate();
   expect(await hasCapacity()).toBe(true);
-  // and from then on they count no more
+  // Bytes that are held after the end do not count.
   reader.hold(bytesMax);
   expect(await hasCapacity()).toBe(true);
 });
 
-it('a client that has left reads nothing, and its read that waits ends', async () => {
+it('the reads of a client that has left are refused, even a read that waits', async () => {
   const { reader, other } = open(60_000);
   other.hold(bytesMax);
   const waiting = reader.read(document, async () => nothing);

@@ -29,7 +29,7 @@ describe('an API replica', () => {
     jest.useRealTimers();
   });
 
-  it('is not ready until it has reached the store', async () => {
+  it('is ready only after the first answer of the store', async () => {
     const { state, readiness } = start(true);
     expect(readiness.reason()).toContain('not been reached');
     await polled();
@@ -39,13 +39,18 @@ describe('an API replica', () => {
     await jest.advanceTimersByTimeAsync(1_000);
     expect(readiness.reason()).toBeNull();
     expect(await ready()).toBe(1);
-    // and not from the moment it stops
+  });
+
+  it('is not ready once it stops', async () => {
+    const { readiness } = start(false);
+    await polled();
+    expect(readiness.reason()).toBeNull();
     readiness.stop();
     expect(readiness.reason()).toBe('stopping');
     expect(await ready()).toBe(0);
   });
 
-  it('stays ready while the store is away for as long as an election takes, and then not', async () => {
+  it('stays ready for 15 seconds while the store is away', async () => {
     const { state, readiness } = start(false);
     await polled();
     state.isAway = true;

@@ -89,7 +89,7 @@ export const ticketChunks = <Presented>(
 
 /**
  * Writes the tickets of a page, and reads the conversations that their documents do not embed. The page is full once
- * `remainingMax` conversations have been read. It always ends after a whole ticket.
+ * `remainingMax` conversations have been read, and always ends after a whole ticket.
  */
 export function ticketWriter(
   store: StoreReader,
