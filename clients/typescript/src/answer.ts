@@ -11,8 +11,8 @@ type Received = {
 
 /**
  * Returns a response of the API. Throws `ApiError` for an error, and for a response of another server. Throws
- * `CutResponseError` for a response that ends within its JSON: a proxy of HTTP/1.0 passes on a broken response as if it
- * were complete.
+ * `CutResponseError` for a response that ends within its JSON, because a proxy of HTTP/1.0 passes on a broken response
+ * as if it were complete.
  */
 export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
   const { ok, status, headers } = response;

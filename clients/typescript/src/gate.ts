@@ -7,8 +7,8 @@ export type Clock = {
 };
 
 /**
- * The gate through which all requests of a client pass, in order. A 429 closes it for the time of its `Retry-After`:
- * otherwise each waiting request would be refused by itself.
+ * The gate through which all requests of a client pass, in order. A 429 closes it for the time of its `Retry-After`.
+ * Otherwise the API would refuse each waiting request separately.
  */
 export function createGate({ sleep, nowMs }: Clock) {
   let opensAtMs = -Infinity;

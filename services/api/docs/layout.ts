@@ -92,7 +92,7 @@ export const layout = (
       ${markdown === undefined ? '' : html`· <a href="${site.markdownHref(path)}">This page in Markdown</a>`}`,
   });
 
-/** Whether a section is the page itself, or contains it: the page of a code is in Errors. */
+/** Whether a section is the page itself, or contains the page, as Errors contains the page of a code. */
 function currentOf(section: string, path: string): 'page' | 'true' | null {
   if (path === section) return 'page';
   return section !== '/docs' && path.startsWith(`${section}/`) ? 'true' : null;

@@ -14,7 +14,7 @@ export type RequestState = {
   store?: StoreReader;
   /** Bytes of the response body so far, before compression. */
   responseBytes: number;
-  /** The pattern of the matched route, for logs and metrics: paths contain ids. */
+  /** The pattern of the matched route, for logs and metrics, because a path contains ids. */
   route?: string;
   /** The id in the path, as the client sent it. */
   pathId?: string | undefined;

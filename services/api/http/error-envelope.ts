@@ -34,7 +34,7 @@ export type BaseUrl = string | undefined;
 
 /**
  * The only serializer of errors. Without a public address, links lead to `port` of localhost. The header `Host` is not
- * used: the client controls it.
+ * used, because the client controls it.
  */
 export function errorEnvelope(
   baseUrl: BaseUrl,

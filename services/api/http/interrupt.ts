@@ -17,7 +17,7 @@ export function rememberConnection(response: ServerResponse, connection: Socket)
  */
 export function interruptResponse(response: ServerResponse): void {
   const connection = connections.get(response) ?? response.socket;
-  // A finished response may still be on its way to the client: a reset would lose its last bytes.
+  // A finished response may still be on its way to the client, and a reset would lose its last bytes.
   if (!response.writableFinished) connection?.resetAndDestroy();
   response.destroy();
 }

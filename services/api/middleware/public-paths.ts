@@ -30,7 +30,7 @@ type PublicDeps = PageSettings & {
   spec: OpenApiDocument;
 };
 
-/** The route of a path, for logs and metrics: all pages of a kind share one, so that a metric has few labels. */
+/** The route of a path, for logs and metrics. All pages of a kind share a route, so that a metric has few labels. */
 const routeOf = (path: string): string =>
   path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 

@@ -30,7 +30,7 @@ export const encodeCursor = (sortKey: string, scope: CursorScope): string =>
 export function decodeCursor(cursor: string, scope: CursorScope): string {
   const payload = parse(cursor);
   const key: unknown = Array.isArray(payload) ? payload[1] : null;
-  // Compares the whole text: base64url allows several spellings of the same bytes, and only one is a cursor.
+  // Compares the whole text, because base64url has several spellings of the same bytes, and only one is a cursor.
   if (isSortKey(key) && encodeCursor(key, scope) === cursor) return key;
   throw new ApiError('invalid_cursor');
 }

@@ -59,7 +59,7 @@ export const dateBound = z
     context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
     return z.NEVER;
   })
-  // No `format`: generated clients would use a type of their language, which takes no day, or adds a fraction.
+  // No `format`, because generated clients would use a type of their language, which takes no day or adds a fraction.
   .meta({ type: 'string', pattern: textPattern });
 
 export const dateRangeOf = (gte: Interval | undefined, lte: Interval | undefined): DateRange => ({

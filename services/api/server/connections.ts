@@ -24,7 +24,7 @@ const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
 /**
  * The maximum of requests that wait on one connection; a connection with more is closed. Clients that pipeline send up
- * to 16 requests at once. Node parses 64 KB at a time: up to 2,600 requests, which take 1.5 KB of memory each.
+ * to 16 requests together. Node parses 64 KB at a time, which is up to 2,600 requests of 1.5 KB of memory each.
  */
 export const waitingRequestsMax = 32;
 
@@ -45,9 +45,9 @@ type ConnectionsDeps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'
 /**
  * Hands the requests of each connection to `listener` one after another, and stops the server in order.
  *
- * By default Node starts every pipelined request at once: for a client that never reads, it would hold thousands of
- * full pages. Here, while a request waits, the server reads nothing more from its connection. Waiting requests of other
- * connections begin first.
+ * By default Node starts every pipelined request immediately. A client that never reads could fill the memory with
+ * thousands of full pages. Here, while a request waits, the server reads nothing more from its connection. Waiting
+ * requests of other connections begin first.
  */
 export function serveConnections(server: Server, deps: ConnectionsDeps, listener: Listener) {
   const { logger, connectionsRefused, nowMs } = deps;

@@ -78,7 +78,7 @@ export async function startServer(
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
     response.shouldKeepAlive = false;
-    // The length of a body in another coding is unknown: the application refuses the request at once.
+    // The application refuses a body in another coding before it is read, because its length is unknown.
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
     return discardBody(request, response).then((isOpen) => isOpen && listener(request, response));
   };
@@ -128,9 +128,9 @@ const discardedBytesMax = 16 * 1_024 * 1_024;
 const discardMsMax = 5_000;
 
 /**
- * Reads a body and drops it, because no endpoint takes a body. The answer comes after it: a client that is still
- * sending when the connection closes would lose the answer. Resolves with false if the client has left, or if its
- * request turns out to be invalid.
+ * Reads a body and drops it, because no endpoint takes a body. The answer comes after the body, because a client that
+ * is still sending when the connection closes would lose the answer. Resolves with false if the client has left, or if
+ * its request turns out to be invalid.
  */
 function discardBody(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

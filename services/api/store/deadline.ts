@@ -13,7 +13,7 @@ export const serverTimeoutMs = 7_000;
  */
 export const readTimeoutMs = 10_000;
 
-/** Whether a read is repeated after an error of a class: if MongoDB was away, but not if it was slow. */
+/** Whether a read is repeated after an error of a class: after an outage of MongoDB, but not after a slow read. */
 const isRepeatedAfter: Record<ErrorClass, boolean> = {
   // The pool monitor reopens the connections of a user that an operator has created again.
   'refuses-us': true,

@@ -12,7 +12,7 @@ export type SharedResult<Wanted, Found> = {
 /** Reads all that several readers want with one query. */
 type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, Found>>;
 
-/** Readers of one group may share queries: they read the same snapshot under the same name. */
+/** Readers of one group may share queries, because they read the same snapshot under the same name. */
 type Group = { snapshot: object; name: string };
 
 /** A request that waits for its result. */
@@ -20,7 +20,7 @@ type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;
   reject: (error: unknown) => void;
-  /** True once its deadline has passed: later queries leave it out. */
+  /** True once its deadline has passed, so that later queries leave it out. */
   hasLeft?: true;
 };
 
@@ -65,9 +65,9 @@ type SharingLimits = {
 /**
  * Lets requests that read the same kind of thing share queries, so that many small reads cost few commands.
  *
- * The first reader of a group starts a query at once. Readers that come while it is in progress share the next query,
- * which starts when the query before it has ended or is overdue, and fewer than `queriesMax` are in progress. Only the
- * readers of a query receive its error.
+ * The first reader of a group starts a query immediately. Readers that come while it is in progress share the next
+ * query, which starts when the query before it has ended or is overdue, and fewer than `queriesMax` are in progress.
+ * Only the readers of a query receive its error.
  */
 export function createSharedQueries<Wanted, Found>({
   queriesMax = Infinity,

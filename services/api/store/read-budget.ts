@@ -59,7 +59,7 @@ export type ReadBudget = {
 /**
  * Limits the memory of all responses in progress. A read counts by its expected reply while it runs; then the bytes
  * count that the response keeps until its client has taken it. Further reads wait in a queue. One organization, and
- * each of its keys, may hold only a share of the bytes, and never every connection: it cannot make the others wait.
+ * each of its keys, gets only a share of the bytes, and never every connection, so it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const reads = createUseCounter();

@@ -1,8 +1,8 @@
 import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 
 /**
- * A stored document that cannot be presented: an operator's edit has broken it. The message names the document, for the
- * log; clients get `internal_error`.
+ * A stored document that cannot be presented, because an operator's edit has broken it. The message names the document,
+ * for the log; clients get `internal_error`.
  */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';

@@ -19,7 +19,7 @@ function start(isAway: boolean) {
   };
   metrics = createMetrics();
   readiness = pollReadiness({ snapshots: { current }, metrics, logger, nowMs: () => state.nowMs });
-  return { state, readiness };
+  return { state };
 }
 
 describe('an API replica', () => {
@@ -30,7 +30,7 @@ describe('an API replica', () => {
   });
 
   it('is ready only after the first answer of the store', async () => {
-    const { state, readiness } = start(true);
+    const { state } = start(true);
     expect(readiness.reason()).toContain('not been reached');
     await polled();
     expect(readiness.reason()).toBe('away');
@@ -42,7 +42,7 @@ describe('an API replica', () => {
   });
 
   it('is not ready once it stops', async () => {
-    const { readiness } = start(false);
+    start(false);
     await polled();
     expect(readiness.reason()).toBeNull();
     readiness.stop();
@@ -51,7 +51,7 @@ describe('an API replica', () => {
   });
 
   it('stays ready for 15 seconds while the store is away', async () => {
-    const { state, readiness } = start(false);
+    const { state } = start(false);
     await polled();
     state.isAway = true;
     await jest.advanceTimersByTimeAsync(1_000);

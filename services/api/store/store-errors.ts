@@ -22,7 +22,7 @@ export class Overloaded extends Error {
   }
 }
 
-/** Whether an error of a class comes from MongoDB and may pass: the client gets 503. */
+/** Whether an error of a class comes from MongoDB and may pass, so that the client gets 503. */
 const mayPass: Record<ErrorClass, boolean> = {
   // MongoDB refuses the user only on old connections, which the pool monitor reopens.
   'refuses-us': true,
@@ -40,7 +40,7 @@ const mayPass: Record<ErrorClass, boolean> = {
 /** MongoDB's code for a value that it does not accept. */
 const badValue = 2;
 
-/** Whether MongoDB lacks the index of a `hint`: the index was dropped or hidden, or is being built. */
+/** Whether MongoDB lacks the index of a `hint`, which was dropped or hidden, or is being built. */
 const lacksIndex = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === badValue && /\bhint\b/.test(error.message);
 
