@@ -25,14 +25,14 @@ const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { providers: allowed = providers } = options;
   await mkdir(options.dataDir, { recursive: true });
-  const given = allowed.includes('environment') ? await fromEnvironment() : {};
-  const needed = serverNames.filter((name) => !given[name]);
+  const external = allowed.includes('environment') ? await fromEnvironment() : {};
+  const needed = serverNames.filter((name) => !external[name]);
   // Docker offers one store only, so a chosen store rules Docker out.
   const skipsDocker = needed.includes('store') && readStoreChoice() !== undefined;
   const candidates = allowed.filter((provider) => provider !== 'docker' || !skipsDocker);
   const { provider, servers } = await startFirst(candidates, options, needed);
   const stop = () => stopAll(Object.values(servers));
-  const address = (name: ServerName) => servers[name]?.address ?? given[name] ?? '';
+  const address = (name: ServerName) => servers[name]?.address ?? external[name] ?? '';
   const how = (name: ServerName) => (servers[name] ? provider : 'environment');
   try {
     return {

@@ -35,8 +35,8 @@ async function publish(): Promise<void> {
     print(`Publishing sample data to ${kafka.prefix}* …`);
     await kafka.create();
     const sampleData = generateSampleData({ seed: 1, size: 'medium' });
-    const sent = await publishSampleData(kafka, batchesOf(sampleData));
-    print(`Published ${sent.toLocaleString('en')} events.`);
+    const recordCount = await publishSampleData(kafka, batchesOf(sampleData));
+    print(`Published ${recordCount.toLocaleString('en')} events.`);
     keyLines(sampleData.apiKeys).forEach(print);
   } finally {
     await kafka.close();

@@ -6,7 +6,7 @@ export const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
 
 const types = [...new Set(Object.values(errorCatalogue).map(({ type }) => type))];
 
-const error = z
+const errorSchema = z
   .strictObject({
     type: z.enum(types).describe('The category of the error.'),
     code: z.enum(errorCodes).describe('The cause of the error. Branch on this field.'),
@@ -26,7 +26,7 @@ const error = z
 
 /** The schema of every error response. */
 export const errorEnvelopeSchema = z
-  .strictObject({ error })
+  .strictObject({ error: errorSchema })
   .meta({ id: 'Error', description: 'The body of every error response.' });
 
 /** The public address of the service, below which are the pages of its error codes; undefined if it is not set. */
