@@ -28,7 +28,7 @@ type AnnounceReplicaDeps = {
  * Announces every two seconds the generation that this replica serves, and the generations that its requests in
  * progress read. So a promotion can wait until every replica serves the new generation, and a drop until no request
  * reads the old one. A metric shows a gap in the log of the served generation: a projector that finds a gap exits, and
- * its own metrics end with it.
+ * its own metrics end with it. If MongoDB does not take the announcement, no request fails.
  */
 export function announceReplica(deps: AnnounceReplicaDeps) {
   const { control, snapshots, generationsInUse, traces, logger, now, metrics } = deps;

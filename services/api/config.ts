@@ -88,7 +88,7 @@ export const apiSettings = {
     .regex(/^rediss?:\/\/./, { error: 'must start with redis:// or rediss://', abort: true })
     .refine(
       (url) => URL.canParse(url),
-      'is not an address: percent-encode the special characters of its password',
+      'is not a valid address: check it, and percent-encode the special characters of its password',
     )
     .optional()
     .describe(

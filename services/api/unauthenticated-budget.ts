@@ -15,7 +15,7 @@ type UnauthenticatedBudgetDeps = {
 /**
  * Bounds the log lines and traces of requests without a valid key, or above a rate limit. Otherwise any client that
  * reaches the port could fill the disk of the log, and MongoDB. One line a minute counts the requests that were left
- * out.
+ * out: a request has both a line and a trace, or neither.
  */
 export function startUnauthenticatedBudget(
   { lost, logger, nowMs }: UnauthenticatedBudgetDeps,

@@ -164,7 +164,7 @@ export type Verdict = {
 
 /** Whether customers get current data. A loss comes first, then old data, then the worst finding. */
 export function verdict(facts: Facts, all: Finding[]): Verdict {
-  const loss = all.find((one) => preventsAnswers(facts, one));
+  const loss = all.find((one) => outranksLag(facts, one));
   if (loss) return { state: 'bad', sentence: `Not well: ${loss.text}.`, finding: loss };
   const active = activeOf(facts);
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
@@ -180,8 +180,8 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
 }
 
-/** Whether a finding reports a loss that makes the API answer 503, or a MongoDB that confirms no write. */
-function preventsAnswers({ registry, leftovers }: Facts, { name, generation, severity }: Finding): boolean {
+/** Whether the verdict names a finding before a lag: a loss that makes the API answer 503, or no confirmed write. */
+function outranksLag({ registry, leftovers }: Facts, { name, generation, severity }: Finding): boolean {
   if (name === 'registry') return leftovers.length > 0;
   if (name === 'majority') return true;
   if (name === 'lost' && generation === null) return true;
@@ -199,8 +199,9 @@ function firstLoadText({ partitions }: GenerationFacts): string {
 export type Condition = GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled';
 
 /**
- * One word for a generation: its state, or the fault that hides it. `stopped`: no projector runs. `stalled`: projectors
- * run, but save nothing. `failing`: a build has dead letters that the active generation does not have.
+ * One word for a generation: its state, or the fault that hides it. `stopped`: a command starts its projectors
+ * again. `stalled`: nothing is saved, and a restart would not help. `failing`: a build has dead letters that the active
+ * generation does not have.
  */
 export function condition(all: Finding[], one: GenerationFacts): Condition {
   const { generation, savedAt, lagSeconds } = one;

@@ -102,7 +102,7 @@ export async function readGeneration(
     readStructures(control, generation),
   ]);
   const lagOf = (at: Date | null) =>
-    // A watermark of 1970 means that a partition has applied nothing.
+    // A watermark of 1970 means that a partition was never applied to the end of its log.
     at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
   const projectors = projectorsOf(shared.projectors, number, active);
   const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));

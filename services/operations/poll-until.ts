@@ -54,7 +54,9 @@ export async function pollUntil<T>(
 /** A line whose numbers alone change is reported again after this time, in milliseconds. */
 const numbersEveryMs = 15_000;
 
-/** Returns a function that reports a line if its words have changed, or its numbers, but these only each 15 seconds. */
+/**
+ * Returns a function that reports a line if its words have changed. A line with other numbers alone waits 15 seconds.
+ */
 export function reportChanges(
   report: (line: string) => void,
   nowMs = () => performance.now(),

@@ -2,7 +2,7 @@ import { closingSilentConnections } from '../../shared/kafka/silent-connections.
 import { within } from '../../shared/runtime/within.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 
-/** How long a connection may be silent before its requests are sent again on a new one, in milliseconds. */
+/** How long a connection may be silent before it is closed, in milliseconds. kafkajs then tries a new one. */
 const silentMs = 1_500;
 /** How long the runs of loops in progress may take to end, in milliseconds. */
 const loopsWithinMs = 3_000;

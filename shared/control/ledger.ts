@@ -207,8 +207,8 @@ type Rejecting = {
   generation: number;
   now: Date;
   /**
-   * Ignores records that the generation does not lack. A redrive that fails must not open a record that another
-   * operator has closed meanwhile.
+   * Ignores records that the generation does not lack. A redrive that fails must not open a record that
+   * was closed meanwhile.
    */
   onlyIfLacking?: boolean;
 };

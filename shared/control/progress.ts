@@ -118,10 +118,10 @@ export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'updatedAt'>;
 
 /**
- * Raises a generation's watermark to the minimum `completeTo` of its partitions, and returns the partition that holds
- * it; null without partitions. It never lowers the watermark: a new partition may begin at an earlier instant, but no
- * event on it is older than the present watermark. A topic that only a later release follows holds the watermark only
- * while a projector saves its progress.
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions. Returns the watermark after that, and
+ * the partition that holds it, which is null without partitions. It never lowers the watermark: a new partition may
+ * begin at an earlier instant, but no event on it is older than the present watermark. A topic that only a later
+ * release follows holds the watermark only while a projector saves its progress.
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };

@@ -1,5 +1,10 @@
 import type { TopicPartition } from '../control/topic-partition.ts';
-import type { BatchMessage, ErrorMessage, ThrottleMessage } from './fetch-decoder.ts';
+import {
+  type BatchMessage,
+  type ErrorMessage,
+  leaderErrorOf,
+  type ThrottleMessage,
+} from './fetch-decoder.ts';
 import type { RawBatch } from './record-batch.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that fetch; the types of the package do not include them. */
@@ -61,7 +66,10 @@ export async function fetchBatches(
   const last = messages.at(-1);
   if (!last) return null;
   const failed = messages.find(({ error }) => error !== undefined);
-  if (failed) throw new Error(`${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`);
+  if (failed?.error !== undefined) {
+    const message = `${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`;
+    throw Object.assign(leaderErrorOf(failed.error) ?? new Error(), { message });
+  }
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }
 

@@ -1,4 +1,4 @@
-import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
+import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -158,6 +158,12 @@ const leaderErrorsByCode = new Map([
   [75, 'UNKNOWN_LEADER_EPOCH'],
 ]);
 export const leaderErrors: ReadonlySet<string> = new Set(leaderErrorsByCode.values());
+
+/** The error of kafkajs for a broker that does not lead a partition, which passes; null for any other error. */
+export function leaderErrorOf(type: string): Error | null {
+  for (const [code, known] of leaderErrorsByCode) if (known === type) return createErrorFromCode(code);
+  return null;
+}
 
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
   // The order of the reads is the format.

@@ -14,7 +14,10 @@ type Call = { request: { apiKey: number } };
 /** The error code of a connection whose listener seems to expect another protocol: TLS, SASL or neither. */
 export const otherProtocol = 'ERR_LISTENER_PROTOCOL';
 
-/** ApiVersions, SaslHandshake and SaslAuthenticate: a listener answers these even if the settings do not fit. */
+/**
+ * ApiVersions, SaslHandshake and SaslAuthenticate. A listener with SASL answers them to any client, so their answers do
+ * not prove that the settings fit.
+ */
 const apisAnsweredToAll = [18, 17, 36];
 
 /** The addresses at which a broker has answered a request of this process. */

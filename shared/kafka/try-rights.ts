@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { classify } from './errors.ts';
+import type { ErrorMessage } from './fetch-decoder.ts';
 import { inGroup, ownProtocol } from './group-members.ts';
 import { encodeMembership, type OwnMembership } from './member-metadata.ts';
 import type { Broker, ProtocolCall } from './metadata.ts';
@@ -14,7 +15,7 @@ type Fetch = (options: {
   minBytes: number;
   maxBytes: number;
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-}) => Promise<unknown>;
+}) => Promise<{ responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[] }>;
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
 /**
@@ -47,7 +48,13 @@ export async function tryFetch(
   for (const [nodeId, keys] of Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? -1)) {
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
-      await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
+      const { responses } = await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
+      for (const { topicName, partitions } of responses) {
+        const failed = partitions
+          .flatMap(({ messages }) => messages)
+          .find(({ error }) => error !== undefined);
+        if (failed?.error !== undefined) untried.set(topicName, failed.error);
+      }
     } catch (error) {
       const topicsInError = refusedTopics(error);
       if (topicsInError.length > 0) refused.push(...topicsInError);
@@ -80,7 +87,7 @@ type JoinRequest = {
 type LeaveRequest = { groupId: string; memberId: string };
 
 const require = createRequire(import.meta.url);
-/** Version 5 (Kafka 2.3 and later). From version 4 on, a member joins by two requests. */
+/** JoinGroup 5 and LeaveGroup 3 (Kafka 2.4 and later). From JoinGroup 4 on, a member joins by two requests. */
 const createJoin = protocolOf<JoinRequest, JoinResponse>('joinGroup', 5);
 const createLeave = protocolOf<LeaveRequest, unknown>('leaveGroup', 3);
 

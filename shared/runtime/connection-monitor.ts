@@ -25,7 +25,7 @@ export type MonitoredClients = {
   readFresh: () => Promise<unknown>;
   /** Whether the error of a read is the fault of its connection, as every error is by default. */
   isFailure?: (error: unknown) => boolean;
-  /** Called after each check with each client that has failed while a new connection worked. */
+  /** Called with each client that has failed while a new connection worked, at most once in `freshEveryMs`. */
   repair?: (name: string, error: unknown) => Promise<void>;
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;

@@ -20,7 +20,7 @@ const startSecondBroker = (dir: string, first: KafkaNode, broker: number): Promi
   return startServer([kafkaPart(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
 };
 
-describe('a partition without a leader', () => {
+describe('a projector whose partitions are led by two brokers', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   let node: KafkaNode;
   let secondPort: number;
@@ -65,7 +65,7 @@ describe('a partition without a leader', () => {
       ),
     );
 
-  test('does not delay the other partitions', async () => {
+  test('applies the other partitions while one has no leader', async () => {
     // given the offsets of the group on the first broker, and a partition of the tags on a second broker
     const projector = startProcess();
     await publish('tag', 'tag_1', 0);
@@ -100,7 +100,7 @@ describe('a partition without a leader', () => {
     await stop();
   });
 
-  test('causes no rebalance if it moves to another broker', async () => {
+  test('does not join its group again if a partition moves to the other broker', async () => {
     // given a projector that reads the contacts from the first broker
     const projector = startProcess();
     await publish('contact', 'con_before', 0);

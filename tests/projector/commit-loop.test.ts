@@ -239,7 +239,7 @@ describe('a run of the commit loop', () => {
     given.isCaughtUp = true;
     apply(1);
     // then it commits before the next regular run
-    await eventually(() => commits.length === 1);
+    await eventually(() => commits.length >= 1);
   });
 
   test('does not start for every few records', async () => {

@@ -17,14 +17,16 @@ describe('npm run sample-data', () => {
     return { exitCode: await exited, stdout: stdout(), stderr: stderr() };
   };
 
+  let published: Awaited<ReturnType<typeof run>>;
   beforeAll(async () => {
     await createTopics(testEnvironment.admin, prefix(), { partitions: 1 });
     const key = { key: 'key_1', value: '{}' };
     await testEnvironment.producer.send({ topic: topicOf('apiKey', prefix()), messages: [key] });
+    published = await run();
   });
 
   test('publishes events and prints two keys, even if the topic of the keys has a record', async () => {
-    const { exitCode, stdout, stderr } = await run();
+    const { exitCode, stdout, stderr } = published;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/\nAPI key: svc_live_\w+\nAPI key of 20 requests a window: svc_test_\w+$/);
     const [, sent = ''] = /Published ([\d,]+) events/.exec(stdout) ?? [];

@@ -11,7 +11,7 @@ import { ask } from '../api/requests.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 
-/** The numbers of the items of each resource. A list of 30 items has itemNumbers pages. */
+/** The numbers of the items of each resource. A list of 30 items has several pages. */
 const itemNumbers = Array.from({ length: 30 }, (_, index) => index);
 const conversationId = conversationExample.id;
 const children = useApiProcesses({

@@ -32,7 +32,10 @@ const lifetimeMs = 5_000;
 const entriesMax = 10_000;
 /** The maximum of queries in progress. The other connections of the pool serve the snapshots and the traces. */
 const queriesMax = 2;
-/** The maximum of tokens in one query. Clients send fewer during a pause, so a valid token waits for one pause. */
+/**
+ * The maximum of tokens in one query. It is more than clients can send during a pause, so a valid token waits for one
+ * pause.
+ */
 const readersPerQuery = 256;
 /** The pause after a query with an unknown token, which bounds the queries that guesses cause. */
 const pauseMs = 10;
@@ -45,8 +48,9 @@ type CacheDeps = {
 };
 
 /**
- * Looks keys up by the SHA-256 of the token, and caches valid and refused tokens. Refused tokens have their own cache:
- * a flood of them evicts no valid token. However many tokens clients guess, a replica starts at most 100 queries a
+ * Looks keys up by the SHA-256 of the token, and caches valid and refused tokens. Unknown and archived tokens take
+ * the same path, so response times do not reveal archived keys. Refused tokens have their own cache: a flood of them
+ * evicts no valid token. However many tokens clients guess, a replica starts at most 100 queries a
  * second, and a valid key waits about 10 ms.
  */
 export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {

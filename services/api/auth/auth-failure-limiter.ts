@@ -5,9 +5,9 @@ import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: Logger };
 
 /**
- * Counts, in this process only, the requests of each client address without a valid key or over plain HTTP. An address
- * above the limit is not admitted (`createRefuseKey` answers 429). The log names the address once in each window, so
- * that an operator can block it.
+ * Counts, in this process only, the requests of each client address without a valid key or over plain HTTP. Above
+ * the limit, `createRefuseKey` answers an invalid key of the address with 429; a valid key still passes. The log names
+ * the address once in each window, so that an operator can block it.
  */
 export function createAuthFailureLimiter({
   limit,

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../shared/pages/html.ts';
 import { type Page, searchForm, type Site } from './layout.ts';
 
-/** The search ignores the rest of a longer query, in characters. */
+/** The maximum length of a query, in characters. The search ignores the rest. */
 const queryLengthMax = 100;
 const resultsMax = 30;
 

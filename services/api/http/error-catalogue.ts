@@ -16,7 +16,7 @@ const api = category('api_error');
 export const errorCatalogue = {
   missing_api_key: authentication(
     401,
-    'The request has no API key; send it in the header `Authorization: Bearer <API_KEY>`.',
+    'The request has no header `Authorization: Bearer <API_KEY>`; send your API key in this form.',
   ),
   invalid_api_key: authentication(
     401,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Context, RequestState } from './context.ts';
 import { interruptResponse } from './interrupt.ts';
 
-/** The time that a client has to take a response of any size; each 64 KB adds a second. */
+/** The time that a client has to take a response. Each 64 KB of the response adds a second. */
 const takeMs = 60_000;
 const takeMsPerByte = 1_000 / 65_536;
 

@@ -48,7 +48,7 @@ function overloadedError(cause: Overloaded): ApiError {
   const headers = retryAfter(overloadedRetryMs);
   if (cause.limit !== 'share') {
     const message =
-      'The API serves too many requests of all clients now; send the request again after the number of seconds in the header `Retry-After`.';
+      'The API has too many requests in progress now; send the request again after the number of seconds in the header `Retry-After`.';
     return new ApiError('service_unavailable', { message, cause, headers });
   }
   const message =

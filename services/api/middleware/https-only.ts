@@ -8,9 +8,10 @@ import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };
 
 /**
- * Refuses plain HTTP before anything else in the request is read. Does not redirect, because the client would send
- * its key unencrypted every time. `/health` also answers over HTTP, for probes inside a cluster. A refusal counts
- * against the client address. The log names an address at its limit, so the operator finds a proxy that is not trusted.
+ * Refuses plain HTTP before anything else in the request is read. Does not redirect, because the client would send its
+ * key unencrypted every time. Without a certificate of its own, the API answers `/health` over HTTP, too, for probes
+ * inside a cluster. A refusal counts against the client address. The log names an address at its limit, so the operator
+ * finds a proxy that is not trusted.
  */
 export const httpsOnly =
   ({ trustedProxies, authFailures }: HttpsOnlyDeps): Middleware =>

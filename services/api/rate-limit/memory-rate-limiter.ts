@@ -10,7 +10,7 @@ type MemoryRateLimiterDeps = { limit: RateLimit; nowMs: () => number };
 
 /**
  * Counts in this process, so N replicas together admit up to N times the limit. Keeps the instant of each counted
- * request, 8 bytes, and forgets the windows that have passed.
+ * request, 8 bytes, for at most as many requests of a key as its limit, and forgets the windows that have passed.
  */
 export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps): MemoryRateLimiter {
   const windowMs = limit.windowSeconds * 1_000;

@@ -156,7 +156,7 @@ export const listMessages = ({ now }: Clock) =>
     tag: 'Conversations',
     summary: 'List the messages of a conversation',
     description:
-      'Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived.',
+      'Returns the messages of the conversation, oldest first. The length of a thread is not limited. The conversation may be archived.',
     params: idParameter('conv_', question.conversationId),
     query: z.object(pageParameters),
     response: messageListSchema,
@@ -176,6 +176,9 @@ export const listMessages = ({ now }: Clock) =>
     },
   });
 
+/** The messages of an archived conversation can be listed, so the usual message would name a wrong cause. */
+const noConversation = 'Your organization has no conversation with the id in the path; check the id.';
+
 /**
  * Reads the page and, in parallel, the conversation with its retention. If the page begins with expired messages, reads
  * it again from the first message that has not expired. That is rare: only the first page of an old conversation.
@@ -191,7 +194,7 @@ async function readMessages(
     readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from: lowestKey }, after), limit });
   const finding = findConversation<StoredConversation>(store, conversationId, now, visibilityFields);
   const [conversation, page] = await Promise.all([finding, readFrom(null)]);
-  if (!conversation) throw new ApiError('conversation_not_found');
+  if (!conversation) throw new ApiError('conversation_not_found', { message: noConversation });
   const { from } = threadOf(thread, conversation.joined.channel, now);
   const firstKey = page.items[0]?.byCreated;
   return from !== null && firstKey !== undefined && firstKey < from ? readFrom(from) : page;

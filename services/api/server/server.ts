@@ -18,7 +18,7 @@ const httpOptions = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
-  // Longer headers get 431. As four times the longest target, it leaves 414 to the application.
+  // Longer headers get 431. The limit is four times the longest target, so a target that is too long gets its 414.
   maxHeaderSize: 32_768,
   // The application checks the header instead: Node's own answer would lack the error envelope.
   requireHostHeader: false,

@@ -62,9 +62,11 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
       const seenOfControl = new Map([...controlCollections, ...Object.entries(added)]);
       await changeRegistry(control, (read: GenerationRegistry) => {
         const controlNames = Object.keys(read.manifest ?? {});
-        const documentNames = Object.keys(generationOf(read, number).manifest ?? {});
+        const own = generationOf(read, number);
+        const documentNames = Object.keys(own.manifest ?? {});
         const controlManifest = manifestOf(seenOfControl, controlNames);
-        const documentManifest = manifestOf(documentCollections, documentNames);
+        // The entry of a collection that was added since then stays, so that a loss of it is noticed.
+        const documentManifest = { ...own.manifest, ...manifestOf(documentCollections, documentNames) };
         return replaceManifests(number, controlManifest, documentManifest)(read);
       });
     },

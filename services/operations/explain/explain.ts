@@ -191,7 +191,10 @@ function referenceStatus(entity: StoredDocument | undefined, orgId: string | nul
   return entity.state === undefined ? 'deleted' : 'living';
 }
 
-/** When the retention of a conversation or message ends, so that the API answers 404; null for never. */
+/**
+ * When the API begins to hide a conversation or message, because its retention ends; null for never and for other
+ * kinds.
+ */
 async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocument): Promise<Date | null> {
   if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
   const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');

@@ -220,7 +220,7 @@ function staleness(
   { cli }: Commands,
 ): RuleFinding | null {
   if (!isPromotable(generation.state)) return null;
-  // A watermark of 1970 means that a partition has applied nothing.
+  // A watermark of 1970 means that a partition was never applied to the end of its log.
   const ownMs = watermark?.getTime() ?? 0;
   const activeMs = activeOf(facts)?.watermark?.getTime() ?? 0;
   const staleMs = activeMs - ownMs;

@@ -89,7 +89,7 @@ export async function awaitLeaders(admin: Admin, topics: string[]): Promise<void
   };
   const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: leadersTimeoutMs });
   const unanswered = new Error(
-    'the topics exist, but no broker answers in time which brokers lead their partitions',
+    'the topics exist, but no broker has said in time which brokers lead their partitions',
   );
   // The last poll may begin just before the time is up, and kafkajs repeats its requests.
   const last = await within(2 * leadersTimeoutMs, polled, () => ({ error: unanswered }));

@@ -8,9 +8,10 @@ import { observeStages, timeStore } from './stages.ts';
  * The way of a chunk. A partition calls `apply` for its chunk, and waits for the promise.
  *
  *   a large chunk    is a group of its own, and begins immediately
- *   a small chunk    waits for the group before it to end, then joins the next group
+ *   a small chunk    waits for phase 1 of the group before it, if there is one, then joins the next group
  *   a group          phase 1 of all its chunks together, then phase 2 of each chunk: phases.ts
  *
+ * While groups are applied one at a time, large chunks wait as well, and a group ends after phase 2 of all its chunks.
  * If a group fails, each of its chunks is applied again as a separate group. If that fails, its partition retries.
  */
 

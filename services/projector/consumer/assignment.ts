@@ -33,8 +33,8 @@ export type Assignment = {
   /** Calls `listener` after each chunk that is applied from now on. */
   onApplied: (listener: OnApplied) => void;
   /**
-   * Replaces the assigned partitions, and pauses all new ones. Keeps a started partition if the same member gets it
-   * again, and stops the other former ones.
+   * Replaces the assigned partitions, and pauses all of them; `updateFetching` resumes them. Keeps a started partition
+   * if the same member gets it again, and stops the other former ones.
    */
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => Partition[];
   /** Pauses or resumes a partition whose queue has changed, and those that wait for memory. */

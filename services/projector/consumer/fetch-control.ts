@@ -35,7 +35,8 @@ export type FetchControl = {
 /**
  * Decides which of the assigned partitions kafkajs fetches: those below their share of the memory, up to their load
  * end. A batch may exceed the share. If all queues exceed the memory, each topic is fetched only below its part of it:
- * the records of a topic wait for other topics, never for its own (docs/internals/surroundings.md, 6).
+ * a full topic is fetched again once its own queued records are applied. They may wait for their prerequisite topics,
+ * which never wait for them, so no wait is endless (docs/internals/surroundings.md, 6).
  */
 export function createFetchControl(
   { assigned, positions, shareBytes, queuedBytesMax }: FetchControlDeps,

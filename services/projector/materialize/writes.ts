@@ -110,8 +110,8 @@ function tombstoneOf(
 ): StoredDocument {
   const { id, current, entity } = item;
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  // An entity with a state comes here because its owner is deleted, so it is deleted, too. Without a state it was
-  // purged before, and stays purged.
+  // An entity with a state comes here because its owner is deleted, so it is deleted, too. Without a state it is
+  // already deleted or purged, and stays so.
   const stateless = entity.state === undefined ? entity : toTombstone(entity, rules);
   const { orgId, version, position, tombstonePosition, deletedByEvent } = stateless;
   const { deletedAt, expiresAt, dataRetentionDays } = stateless;

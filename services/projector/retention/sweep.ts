@@ -72,7 +72,10 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
   return { channel, after: sweptTo };
 }
 
-/** Reads the retention for each page, because an operator may raise it during a long sweep. */
+/**
+ * Reads the retention for each page: it may be raised during a long sweep. The API then serves the documents again, so
+ * the sweep must not purge them.
+ */
 const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
   expiredUpTo({ dataRetentionDays: await sweepStore.readRetention(id) }, asOf);
 

@@ -64,16 +64,16 @@ export interface ListQasParams extends Query<'/v1/knowledge/qa'> {}
 /** The endpoints of the API. */
 export interface Client {
   tickets: {
-    /** List tickets. Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of each ticket. */
+    /** List tickets. Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the messages of the conversations of each ticket. */
     list: (params?: ListTicketsParams, options?: RequestOptions) => ListRequest<TicketItem>;
-    /** Retrieve a ticket. Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation. */
+    /** Retrieve a ticket. Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately. */
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Ticket>>;
   };
   conversations: {
     /** Retrieve a conversation. Returns the conversation with all its messages, oldest first, however long the thread is. An archived conversation returns 404. */
     retrieve: (id: string, options?: RequestOptions) => Promise<Answer<Conversation>>;
     messages: {
-      /** List the messages of a conversation. Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived. */
+      /** List the messages of a conversation. Returns the messages of the conversation, oldest first. The length of a thread is not limited. The conversation may be archived. */
       list: (id: string, params?: ListMessagesParams, options?: RequestOptions) => ListRequest<Message>;
     };
   };

@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * List the messages of a conversation
-         * @description Returns the messages of the conversation, oldest first, however long the thread is, also if the conversation is archived.
+         * @description Returns the messages of the conversation, oldest first. The length of a thread is not limited. The conversation may be archived.
          */
         get: operations["listMessages"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * List tickets
-         * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of each ticket.
+         * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the messages of the conversations of each ticket.
          */
         get: operations["listTickets"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Retrieve a ticket
-         * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation.
+         * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.
          */
         get: operations["retrieveTicket"];
         put?: never;
@@ -806,7 +806,7 @@ export interface components {
         };
         /** @description A case: at most one primary conversation and any number of side conversations. */
         Ticket: {
-            /** @description The conversations of the ticket, oldest first, without their messages. At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or after its retention has expired. */
+            /** @description The conversations of the ticket, oldest first, without their messages. At most one has the role `primary`. A ticket has none before its primary conversation has arrived, or after the retention of that conversation has expired. */
             conversations: components["schemas"]["TicketConversation"][];
             /**
              * Format: date-time
@@ -865,7 +865,7 @@ export interface components {
         };
         /** @description A ticket in a list, with references to its conversations. */
         TicketItem: {
-            /** @description References to the conversations of the ticket, oldest first. At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or after its retention has expired. */
+            /** @description References to the conversations of the ticket, oldest first. At most one has the role `primary`. A ticket has none before its primary conversation has arrived, or after the retention of that conversation has expired. */
             conversations: components["schemas"]["ConversationReference"][];
             /**
              * Format: date-time

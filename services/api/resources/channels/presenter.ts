@@ -31,7 +31,10 @@ export function presentChannelItem({ state, joined: { agent } }: Channel, now: D
   };
 }
 
-/** A retrieved channel, with its settings and configuration. The JSON has `type` in the place of its first setting. */
+/**
+ * A retrieved channel, with its settings and configuration. `type` is assigned twice, and the JSON has it at the place
+ * of the first assignment.
+ */
 export function presentChannel(
   { state, joined }: Channel,
   { now, brand }: { now: Date; brand: string },

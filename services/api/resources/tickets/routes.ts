@@ -25,8 +25,8 @@ export const listTickets = ({ now }: Clock) =>
     summary: 'List tickets',
     description:
       'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket has references to its ' +
-      'conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the conversations of ' +
-      'each ticket.',
+      'conversations. To export the changes since a time, filter by `updatedAt[gte]`, then fetch the messages of ' +
+      'the conversations of each ticket.',
     params: noParameters,
     query: ticketListQuery,
     response: ticketListSchema,
@@ -58,7 +58,7 @@ export const retrieveTicket = ({ now }: Clock) =>
     tag: 'Tickets',
     summary: 'Retrieve a ticket',
     description:
-      'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages by conversation.',
+      'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.',
     params: idParameter('ti_', ticketExample.id),
     query: noParameters,
     response: ticketSchema,

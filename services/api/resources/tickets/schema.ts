@@ -102,8 +102,8 @@ const ticketConversation = component('TicketConversation', 'A conversation insid
 
 const order = 'oldest first';
 const completeness =
-  'At most one has the role `primary`. A ticket has no primary conversation before the service receives it, or ' +
-  'after its retention has expired.';
+  'At most one has the role `primary`. A ticket has none before its primary conversation has arrived, or after the ' +
+  'retention of that conversation has expired.';
 
 /** A ticket in a list, with references to its conversations. */
 const ticketItemSchema = component(
