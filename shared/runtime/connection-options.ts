@@ -2,8 +2,8 @@
 type Rule = {
   /** As the driver spells them. */
   options: string[];
-  /** `limited`: accepted only with a value that matches `pattern`. `values` describes these values to an operator. */
-  verdict: 'accepted' | 'limited' | 'ignored' | 'refused';
+  verdict: 'accepted' | 'ignored' | 'refused';
+  /** The values of an accepted option; without a pattern, every value. `values` describes them to an operator. */
   pattern?: RegExp;
   values?: string;
   /** The reason, for an operator. */
@@ -13,30 +13,46 @@ type Rule = {
 const atLeastOne = { pattern: /^0*[1-9]\d*$/, values: 'at least 1' };
 const isTrue = { pattern: /^true$/, values: 'true' };
 
+/** Options of the driver whose values are objects or functions, or belong to the driver itself. */
+const codeOnly: Rule = {
+  options: [
+    ...['auth', 'autoEncryption', 'connectionType', 'dbName', 'driverInfo', 'name', 'readConcern'],
+    ...['runtimeAdapters', 'serverApi', 'session', 'srvHostValidator', 'srvPoller', 'writeConcern'],
+    ...['mongodbLogComponentSeverities', 'mongodbLogMaxDocumentLength', 'mongodbLogPath'],
+    ...['__skipPingOnConnect', 'ALPNProtocols', 'SNICallback', 'allowPartialTrustChain', 'ca', 'cert'],
+    ...['checkServerIdentity', 'ciphers', 'crl', 'ecdhCurve', 'enableTrace', 'hints', 'index', 'key'],
+    ...['keepAliveInitialDelay', 'localAddress', 'localPort', 'lookup', 'minDHSize', 'passphrase', 'pfx'],
+    ...['pskCallback', 'rejectUnauthorized', 'requestCert', 'requestOCSP', 'secureContext'],
+    ...['secureProtocol', 'servername'],
+  ],
+  verdict: 'refused',
+  why: 'only code can set it, not a connection string',
+};
+
 /** Every option that the driver takes from a connection string. A test compares them with the driver's own list. */
 export const connectionRules: Rule[] = [
   {
     options: ['w'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^majority$/,
     values: 'majority',
     why: 'an acknowledged write must survive an election',
   },
   {
     options: ['journal', 'j'],
-    verdict: 'limited',
+    verdict: 'accepted',
     ...isTrue,
     why: 'an acknowledged write must survive a crash',
   },
   {
     options: ['wtimeoutMS'],
-    verdict: 'limited',
+    verdict: 'accepted',
     ...atLeastOne,
     why: 'with 0 a write would wait for a lost majority forever; the default is 30,000',
   },
   {
     options: ['readConcernLevel'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^(local|majority)$/,
     values: 'local or majority',
     why: 'the other levels refuse reads of the services; the default is local',
@@ -44,43 +60,47 @@ export const connectionRules: Rule[] = [
   {
     options: ['readPreference', 'readPreferenceTags', 'maxStalenessSeconds'],
     verdict: 'accepted',
-    why: 'select where the API reads its data; everything else connects to the primary. Tags and staleness need a preference other than primary',
+    why: 'only the API reads its data with them; all else uses the primary. Tags and staleness need a preference other than primary',
   },
   {
     options: ['directConnection'],
     verdict: 'accepted',
-    why: 'a server that is not the primary is refused: the driver would read from any member',
+    why: 'a service refuses a server that is not the primary, because with this option the driver would read from any member',
   },
   {
     options: ['loadBalanced'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^false$/,
     values: 'false',
-    why: 'the driver would not monitor the servers, and a cursor would keep its connection: a small pool would wait for itself',
+    why: 'the driver would not monitor the servers, and each cursor would pin its connection, so a small pool could deadlock',
   },
   {
     options: ['maxPoolSize'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^(0+|0*([3-9]|[1-9]\d+))$/,
     values: 'at least 3, or 0 for no limit',
-    why: 'one caller would hold every connection of the API; the default is 20, and 40 for a projector',
+    why: 'with fewer, one caller could occupy all connections of the API. The default is 20, or 40 in a projector',
   },
-  { options: ['minPoolSize'], verdict: 'accepted', why: 'at most `maxPoolSize`, 20 without it' },
+  {
+    options: ['minPoolSize'],
+    verdict: 'accepted',
+    why: 'it must not exceed `maxPoolSize` (20 if that is not set)',
+  },
   {
     options: ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'],
-    verdict: 'limited',
+    verdict: 'accepted',
     ...atLeastOne,
-    why: 'with 0 the services would wait for a lost server without a limit. They replace the limits of the services',
+    why: "with 0 a service would wait forever for a lost server. These options override the services' own limits",
   },
   {
     options: ['waitQueueTimeoutMS', 'socketTimeoutMS', 'maxAdaptiveRetries'],
     verdict: 'accepted',
-    why: 'a read of the API ends after ten seconds, and a bulk write after 60, whatever they are; an operation that they end early is repeated',
+    why: 'the services retry an operation that one of them ends. Regardless of them, an API read ends after 10 seconds, a bulk write after 60',
   },
   {
     options: ['retryReads', 'retryWrites'],
     verdict: 'accepted',
-    why: 'the services repeat operations themselves',
+    why: 'the services retry operations themselves',
   },
   {
     options: [
@@ -90,25 +110,25 @@ export const connectionRules: Rule[] = [
       'enableOverloadRetargeting',
     ],
     verdict: 'accepted',
-    why: 'change how soon the driver notices a new primary, and which of several equal servers it takes',
+    why: 'they change how soon the driver notices a new primary, and which of several equal servers it selects',
   },
   {
     options: ['compressors'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^(none|snappy|zlib)(,(snappy|zlib))*$/,
     values: 'none, snappy or zlib',
     why: 'zstd needs a package that is not installed',
   },
   {
     options: ['zlibCompressionLevel'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^(-1|\d)$/,
     values: 'between -1 and 9',
     why: 'with another level every command fails',
   },
   {
     options: ['authMechanism'],
-    verdict: 'limited',
+    verdict: 'accepted',
     pattern: /^(?!GSSAPI$|MONGODB-AWS$)/,
     values: 'other than GSSAPI and MONGODB-AWS',
     why: 'they need packages that are not installed',
@@ -116,12 +136,23 @@ export const connectionRules: Rule[] = [
   {
     options: [
       ...['authMechanismProperties', 'authSource', 'replicaSet', 'appName'],
-      ...['tls', 'ssl', 'tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile', 'tlsCertificateKeyFilePassword'],
-      ...['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'],
       ...['srvAllowedHostsSuffix', 'srvMaxHosts', 'srvServiceName'],
     ],
     verdict: 'accepted',
-    why: 'identify and authenticate the servers and the user',
+    why: 'they find the servers, and authenticate the user',
+  },
+  {
+    options: [
+      ...['tls', 'ssl', 'tlsCAFile', 'tlsCRLFile'],
+      ...['tlsCertificateKeyFile', 'tlsCertificateKeyFilePassword'],
+    ],
+    verdict: 'accepted',
+    why: 'they encrypt the connections, and authenticate both sides',
+  },
+  {
+    options: ['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'],
+    verdict: 'accepted',
+    why: "they weaken the check of the server's certificate",
   },
   {
     options: [
@@ -129,43 +160,41 @@ export const connectionRules: Rule[] = [
       ...['family', 'autoSelectFamily', 'autoSelectFamilyAttemptTimeout'],
     ],
     verdict: 'accepted',
-    why: 'tune connections',
+    why: 'they tune connections',
   },
   {
     options: ['timeoutMS', 'monitorCommands'],
     verdict: 'ignored',
-    why: 'the driver has removed the first; the services do not listen to the second',
+    why: 'the driver no longer has `timeoutMS`; the services ignore command events',
   },
   {
     options: [
-      ...['bsonRegExp', 'checkKeys', 'enableUtf8Validation', 'fieldsAsRaw', 'forceServerObjectId'],
-      ...['ignoreUndefined', 'pkFactory', 'promoteBuffers', 'promoteLongs', 'promoteValues', 'raw'],
-      ...['serializeFunctions', 'useBigInt64'],
+      ...['bsonRegExp', 'enableUtf8Validation', 'fieldsAsRaw', 'promoteBuffers', 'promoteLongs'],
+      ...['promoteValues', 'raw', 'useBigInt64'],
     ],
     verdict: 'refused',
-    why: 'they change the form of documents and filters: with ignoreUndefined a filter by a missing value would find everything',
+    why: 'they change the form of the documents that the services read',
   },
-  { options: ['fsync', 'wtimeout'], verdict: 'refused', why: 'old names: use journal and wtimeoutMS' },
+  {
+    options: ['checkKeys', 'forceServerObjectId', 'ignoreUndefined', 'pkFactory', 'serializeFunctions'],
+    verdict: 'refused',
+    why: 'they change documents and filters: with ignoreUndefined, a filter on an undefined value would match every document',
+  },
+  {
+    options: ['fsync', 'wtimeout'],
+    verdict: 'refused',
+    why: 'they are old names: use journal and wtimeoutMS',
+  },
   {
     options: ['proxyHost', 'proxyPassword', 'proxyPort', 'proxyUsername'],
     verdict: 'refused',
     why: 'a proxy needs a package that is not installed',
   },
-  {
-    options: [
-      ...['auth', 'autoEncryption', 'connectionType', 'dbName', 'driverInfo', 'name', 'readConcern'],
-      ...['runtimeAdapters', 'serverApi', 'session', 'srvHostValidator', 'srvPoller', 'writeConcern'],
-      ...['mongodbLogComponentSeverities', 'mongodbLogMaxDocumentLength', 'mongodbLogPath'],
-      ...['__skipPingOnConnect', 'ALPNProtocols', 'SNICallback', 'allowPartialTrustChain', 'ca', 'cert'],
-      ...['checkServerIdentity', 'ciphers', 'crl', 'ecdhCurve', 'enableTrace', 'hints', 'index', 'key'],
-      ...['keepAliveInitialDelay', 'localAddress', 'localPort', 'lookup', 'minDHSize', 'passphrase', 'pfx'],
-      ...['pskCallback', 'rejectUnauthorized', 'requestCert', 'requestOCSP', 'secureContext'],
-      ...['secureProtocol', 'servername'],
-    ],
-    verdict: 'refused',
-    why: 'they are options of code: a string cannot be their value',
-  },
+  codeOnly,
 ];
+
+/** The rules that docs/mongodb.md lists. */
+export const documentedRules = connectionRules.filter((rule) => rule !== codeOnly);
 
 const ruleOf = new Map(
   connectionRules.flatMap((rule) =>
