@@ -1,4 +1,5 @@
 import { before, type Changes, facts, factsOf, safeTopic } from '../../tests/support/facts.ts';
+import { matching } from '../../tests/support/matchers.ts';
 import { blockingFindings, findings, passedChecks } from './findings.ts';
 
 const active = factsOf(1, 'active');
@@ -46,6 +47,6 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
     'npx support-cli accept older 2 --why <reason>',
   );
   expect(passedChecks(all, 2, 'promote').filter(({ isAccepted }) => isAccepted)).toMatchObject([
-    { text: expect.stringMatching(/^its watermark .* is .* older/) as string },
+    { text: matching(/^its watermark .* is .* older/) },
   ]);
 });

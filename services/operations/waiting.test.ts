@@ -1,5 +1,6 @@
 import { type ProcessState, type Projector, projectorsOf } from '../../shared/control/processes.ts';
 import { before, type Changes, facts, factsOf, gap, projector } from '../../tests/support/facts.ts';
+import { matching } from '../../tests/support/matchers.ts';
 import { findings } from './findings.ts';
 
 const silent = { savedAt: before(31) };
@@ -49,9 +50,7 @@ describe('a projector that reports why it applies nothing', () => {
       name: 'of a generation that no projector can continue',
       changes: { ...silent, gaps: [gap] },
       projectors: [entry('starting', 0)],
-      expected: expect.stringMatching(
-        /^no projector can continue since .*; npx support-cli rebuild start$/,
-      ) as string,
+      expected: matching(/^no projector can continue since .*; npx support-cli rebuild start$/),
     },
     {
       name: 'of another generation',
@@ -75,7 +74,7 @@ describe('a projector that reports why it applies nothing', () => {
       name: 'beside one that has ended',
       changes: silent,
       projectors: [ended(1), entry('cut_off', 9)],
-      expected: expect.stringMatching(/^its projectors run, but are cut off from Kafka/) as string,
+      expected: matching(/^its projectors run, but are cut off from Kafka/),
     },
     {
       name: 'because it was asked to end',

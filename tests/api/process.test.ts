@@ -9,6 +9,7 @@ import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { eventually } from '../support/eventually.ts';
+import { containing } from '../support/matchers.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
@@ -33,7 +34,7 @@ test('exits with 2 if the certificate is invalid, or cannot be read because a se
     const { exited, stderr } = startService('api', settings);
     expect({ code: await exited, stderr: stderr() }).toEqual({
       code: 2,
-      stderr: expect.stringContaining(Object.keys(given).join()) as unknown,
+      stderr: containing(Object.keys(given).join()),
     });
     expect(stderr()).not.toContain('hunter2');
   }

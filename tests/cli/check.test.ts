@@ -3,6 +3,7 @@ import { watermarksOf } from '../../shared/control/progress.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { eventually } from '../support/eventually.ts';
+import { containing } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -64,8 +65,5 @@ test.each([
 test('a wrong DATABASE_NAME is an error of the dead letters', async () => {
   const environment = { ...testEnvironment.environment, DATABASE_NAME: 'absent' };
   const { code, errors } = await runCli(environment, ['dead-letters', 'list']);
-  expect({ code, errors }).toEqual({
-    code: 1,
-    errors: expect.stringContaining('check DATABASE_NAME') as unknown,
-  });
+  expect({ code, errors }).toEqual({ code: 1, errors: containing('check DATABASE_NAME') });
 });

@@ -6,6 +6,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { matching } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('support-cli explain', () => {
@@ -76,7 +77,7 @@ describe('support-cli explain', () => {
 
   test.each(['conv_expired', 'msg_expired'])('says that the retention of %s has ended', async (id) => {
     const [document] = (await explained(id)).documents;
-    expect(document).toMatchObject({ status: 'living', servedUntil: expect.stringMatching(/Z$/) as string });
+    expect(document).toMatchObject({ status: 'living', servedUntil: matching(/Z$/) });
     const { text } = await cli('explain', id);
     expect(text).toContain(`expired at ${document?.servedUntil}: the API answers 404`);
     expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
@@ -104,9 +105,7 @@ describe('support-cli explain', () => {
   test('exits 1 for an id that no document and no dead letter names', async () => {
     expect(await cli('explain', 'ti_unknown')).toMatchObject({
       code: 1,
-      text: expect.stringMatching(
-        /^ti_unknown: no living generation .* and no dead letter names it\. Complete/,
-      ) as string,
+      text: matching(/^ti_unknown: no living generation .* and no dead letter names it\. Complete/),
     });
     expect(await cli('explain', 'ti_unknown', '--json')).toMatchObject({ code: 1 });
   });

@@ -1,15 +1,16 @@
 import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { readLog } from '../faults/read-log.ts';
 import { created } from '../support/entities.ts';
+import { containing, matching } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { statusOf } from './status-of.ts';
 
-describe('keys create', () => {
-  const { environment, applied, cli, find, deadLetters, publish } = useProjector();
-  const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
+const { environment, applied, cli, find, deadLetters, publish } = useProjector();
+const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
 
-  test('prints a token for the data of its organization alone, which is stored nowhere', async () => {
+describe('keys create', () => {
+  test('keys create prints a token that opens only its organization, and stores the token nowhere', async () => {
     const command = 'keys create --org org_new --name Export --rate-limit 300 --json'.split(' ');
     const { text, errors, code } = await cli(...command);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
@@ -27,18 +28,39 @@ describe('keys create', () => {
     expect([await status(token), await status(`${token}0`)]).toEqual([200, 401]);
   });
 
+  test('the token begins with KEY_PREFIX and the value of --mode', async () => {
+    const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
+    const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
+    expect({ code, text }).toEqual({
+      code: 0,
+      text: matching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/),
+    });
+  });
+
+  test('if the topic does not confirm the key, the error names the topic, and the token is already printed', async () => {
+    const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
+    const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
+    expect(code).toBe(1);
+    const [, id = ''] = /^(key_\w+) of org_new: svc_live_\w+$/.exec(text) ?? [];
+    expect(errors).toMatch(
+      new RegExp(`^keys create failed: \\S+-absent\\.api-keys did not confirm the key ${id}: .+\\n$`),
+    );
+  });
+});
+
+describe('keys archive', () => {
   const archive = (...args: string[]) => cli('keys', 'archive', ...args);
-  /** Makes a key by `keys create`, and waits until the projector has applied it. */
-  const givenKey = async () => {
+  /** Creates a key with `keys create`, and waits until the projector has applied it. */
+  const createKey = async () => {
     const { text } = await cli('keys', 'create', '--org', 'org_new', '--json');
     const { id, token } = JSON.parse(text) as CreatedKey;
     await applied();
     return { id, token, before: await find('apiKey', id) };
   };
 
-  test('makes keys that keys archive does not change without --yes, or in a dry run', async () => {
-    const { id, token, before } = await givenKey();
-    expect(await archive(id)).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
+  test('keys archive changes nothing without --yes or with --dry-run', async () => {
+    const { id, token, before } = await createKey();
+    expect(await archive(id)).toMatchObject({ code: 2, errors: containing('--yes') });
     expect(await archive(id, '--dry-run')).toMatchObject({
       code: 0,
       text: `${id} of org_new would be archived. Dry run: nothing was changed`,
@@ -50,8 +72,8 @@ describe('keys create', () => {
     });
   });
 
-  test('makes keys that keys archive ends, once and with the instant of the first archiving', async () => {
-    const { id, token, before } = await givenKey();
+  test('keys archive archives a key once, and keeps the time of the first archiving', async () => {
+    const { id, token, before } = await createKey();
     expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
     await applied();
     expect(await find('apiKey', id)).toMatchObject({
@@ -59,7 +81,7 @@ describe('keys create', () => {
       state: { ...before?.state, archivedAt: expect.any(Date) as Date },
     });
     expect(await status(token)).toBe(401);
-    // The event has the instant of the archiving: with the instant of the creation, it would count as late.
+    // If the event had the time of the creation, the watermark rule would count it as late.
     const { archivedAt } = (await find('apiKey', id))?.state as { archivedAt: Date };
     const times = (await readLog(environment)).flatMap(({ event }) => (event?.id === id ? [event.time] : []));
     expect(times.at(-1)).toEqual(archivedAt);
@@ -67,14 +89,12 @@ describe('keys create', () => {
     expect(await deadLetters()).toEqual([]);
   });
 
-  test('archive refuses a key of the source system', async () => {
+  test('keys archive refuses a key of the source system', async () => {
     await publish(created('apiKey', 'key_source', {}, 2));
     await applied();
     expect(await archive('key_source', '--yes')).toMatchObject({
       code: 1,
-      errors: expect.stringMatching(
-        /version 2, so "keys create" did not make it: .* keys block key_source\n$/,
-      ) as string,
+      errors: matching(/version 2, so "keys create" did not make it: .* keys block key_source\n$/),
     });
     expect(await deadLetters()).toEqual([]);
   });
@@ -82,14 +102,14 @@ describe('keys create', () => {
   test.each([
     ['key_x', 'key_x'],
     ['key_\nx', 'key_\\u000ax'],
-  ])('archive refuses a key that does not exist: %j', async (id, shown) => {
+  ])('keys archive refuses a key that does not exist: %j', async (id, shown) => {
     expect(await archive(id)).toMatchObject({
       code: 1,
       errors: `keys archive failed: there is no key ${shown}; see: npx support-cli keys list\n`,
     });
   });
 
-  test('archive asks on one line, whatever the name of the key holds, and No changes nothing', async () => {
+  test('keys archive asks on one line although the name of the key has line ends, and the answer No changes nothing', async () => {
     await publish(created('apiKey', 'key_hostile', { name: 'Export\n of another org\x1b[8m' }));
     await applied();
     const questions: string[] = [];
@@ -101,28 +121,6 @@ describe('keys create', () => {
     expect(questions).toEqual([
       String.raw`Archive the key key_hostile of "org_1", named "Export\n of another org\u001b[8m", for good? [y/N] `,
     ]);
-    expect({ code, text }).toEqual({
-      code: 1,
-      text: expect.stringMatching(/^key_hostile of \S+ was not archived$/) as string,
-    });
-  });
-
-  test('begins the token as KEY_PREFIX and --mode say', async () => {
-    const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
-    const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
-    expect({ code, text }).toEqual({
-      code: 0,
-      text: expect.stringMatching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/) as unknown,
-    });
-  });
-
-  test('names the topic that does not accept the key, whose token it has printed', async () => {
-    const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
-    const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
-    expect(code).toBe(1);
-    const [, id = ''] = /^(key_\w+) of org_new: svc_live_\w+$/.exec(text) ?? [];
-    expect(errors).toMatch(
-      new RegExp(`^keys create failed: \\S+-absent\\.api-keys did not confirm the key ${id}: .+\\n$`),
-    );
+    expect({ code, text }).toEqual({ code: 1, text: matching(/^key_hostile of \S+ was not archived$/) });
   });
 });

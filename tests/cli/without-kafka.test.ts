@@ -1,6 +1,7 @@
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';
+import { matching } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -16,6 +17,6 @@ test.each([
   const environment = { MONGODB_URL: process.env.MONGODB_URL, DATABASE_NAME: name, LOG_LEVEL: 'silent' };
   for (const brokers of [{ KAFKA_BROKERS: '127.0.0.1:1' }, {}]) {
     const { code, text } = await runCli({ ...environment, ...brokers }, verb.split(' '));
-    expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(expected) as unknown });
+    expect({ code, text }).toEqual({ code: 0, text: matching(expected) });
   }
 });

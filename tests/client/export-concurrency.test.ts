@@ -1,6 +1,7 @@
 import { exportChanges } from '../../clients/typescript/src/index.ts';
 import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
+import { matching } from '../support/matchers.ts';
 import { connect, createHoldingFetch, failureOf, joinedTo } from './test-client.ts';
 
 describe('an export of a ticket with twelve threads', () => {
@@ -45,9 +46,7 @@ describe('an export of a ticket with twelve threads', () => {
     async (concurrency) => {
       const { client } = connect({ baseUrl: api.url });
       const batches = Array.fromAsync(exportChanges({ client, concurrency }));
-      expect(await failureOf(batches)).toMatchObject({
-        message: expect.stringMatching(/^concurrency must be/) as string,
-      });
+      expect(await failureOf(batches)).toMatchObject({ message: matching(/^concurrency must be/) });
     },
   );
 });

@@ -4,6 +4,7 @@ import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
+import { matching } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
@@ -24,7 +25,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect({ args, code: ended.code, output: ended.text + ended.errors }).toEqual({
       args,
       code,
-      output: expect.stringMatching(output) as unknown,
+      output: matching(output),
     });
   };
 

@@ -15,7 +15,7 @@ import { refusalCount, type RefusingProxy, startRefusingProxy } from '../support
 // The tests run the Python of the documentation: the guide to dlt, and the samples of the reference. The samples use
 // `requests`, which dlt installs.
 const tickets = Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` }));
-const children = useApiProcesses({
+const apis = useApiProcesses({
   ticket: [...tickets, build.ticket({ id: ticketExample.id, updatedAt: '2026-03-01T00:00:00.000Z' })],
   conversation: [build.conversation({ id: conversationExample.id })],
   message: [build.message({ id: 'msg_1', conversationId: conversationExample.id })],
@@ -35,7 +35,7 @@ beforeAll(async () => {
       return null;
     },
   );
-  api = await children.startServing(children.tls);
+  api = await apis.startServing(apis.tls);
 });
 
 afterAll(() => proxy?.close());
@@ -44,22 +44,22 @@ const addressOf = ({ port }: ApiProcess) => `https://localhost:${port}`;
 
 /** Runs a Python program with the variables that a reader sets. */
 async function python(program: string, address = addressOf(api)): Promise<string> {
-  writeFileSync(join(children.folder, 'program.py'), program);
+  writeFileSync(join(apis.folder, 'program.py'), program);
   const { ok, output } = await run('sh', ['-c', 'python3 program.py > out'], {
-    cwd: children.folder,
+    cwd: apis.folder,
     env: {
       ...environment,
       API: address,
       API_KEY: tokens.a,
-      REQUESTS_CA_BUNDLE: children.tls.API_TLS_CERT,
+      REQUESTS_CA_BUNDLE: apis.tls.API_TLS_CERT,
       // Otherwise dlt keeps its state in the home folder, or for root in /var/dlt, and a later run of the test would
       // continue from that state.
-      DLT_DATA_DIR: join(children.folder, 'dlt'),
+      DLT_DATA_DIR: join(apis.folder, 'dlt'),
       RUNTIME__DLTHUB_TELEMETRY: 'false',
     },
   });
   if (!ok) throw new Error(output);
-  return readFileSync(join(children.folder, 'out'), 'utf8');
+  return readFileSync(join(apis.folder, 'out'), 'utf8');
 }
 
 test('each Python sample of the reference prints the resource or each item of the list', async () => {
@@ -87,26 +87,29 @@ tables = {name: database.execute(rows + name).fetchone() for name in ["tickets",
 title = "SELECT title FROM support_data.tickets WHERE id IN ('ti_7', 'ti_8') ORDER BY id"
 print(json.dumps({**tables, "titles": [row[0] for row in database.execute(title).fetchall()]}))`;
 
-test('a second load by the configuration for dlt reads only changes', async () => {
+test('the second run of the program in the dlt guide loads only changes', async () => {
   if (!environment) return;
   const guide = readFileSync('docs/guides/dlt.md', 'utf8');
   const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];
-  const limits = { RATE_LIMIT_REQUESTS: '4' };
-  const limited = await children.startServing({ ...children.tls, ...limits });
+  // With this limit, the program meets 429 as well as the refusals of the proxy.
+  const lowLimit = { RATE_LIMIT_REQUESTS: '4' };
+  const limited = await apis.startServing({ ...apis.tls, ...lowLimit });
   const loadedTables = async () => JSON.parse(await python(readTables)) as unknown;
   proxy = await startRefusingProxy(addressOf(limited));
   await python(program, proxy.url);
   expect(proxy.refusals()).toBe(refusalCount);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);
+  // Each table has [rows, different ids].
   const otherTables = { channels: [1, 1], qas: [1, 1] };
   const title = tickets[8]?.state.title;
   expect(await loadedTables()).toEqual({ tickets: [251, 251], ...otherTables, titles: [title, title] });
 
-  const { database } = children.store;
-  const stored = database.collection<{ _id: string }>('tickets');
-  await stored.deleteOne({ _id: 'ti_7' });
+  const { database } = apis.store;
+  const storedTickets = database.collection<{ _id: string }>('tickets');
+  // The test deletes ti_7 and stores it again with a new title and a new `updatedAt`, which dlt reads.
+  await storedTickets.deleteOne({ _id: 'ti_7' });
   // Without a new `updatedAt`, dlt does not read this change.
-  await stored.updateOne({ _id: 'ti_8' }, { $set: { 'state.title': 'not read' } });
+  await storedTickets.updateOne({ _id: 'ti_8' }, { $set: { 'state.title': 'not read' } });
   const updatedAt = '2026-06-01T00:00:00.000Z';
   const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));
   await build.store(database, 'ticket', changed);

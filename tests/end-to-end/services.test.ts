@@ -11,6 +11,7 @@ import { createAssertDocumented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
+import { containing } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const assertDocumented = createAssertDocumented(specFor());
@@ -159,10 +160,7 @@ test('each service ends with code 1 and logs the port if a port is in use', asyn
       const service = startService(name, { MONGODB_URL: 'mongodb://localhost:1', ...environment });
       expect(await service.exited).toBe(1);
       // The fatal line need not be the last one, because other work of the process may log after it.
-      expect(fatalError(service)).toMatchObject({
-        code: 'EADDRINUSE',
-        message: expect.stringContaining(String(port)) as string,
-      });
+      expect(fatalError(service)).toMatchObject({ code: 'EADDRINUSE', message: containing(String(port)) });
       expect(service.stderr()).toBe('');
     }
   } finally {

@@ -13,21 +13,24 @@ import { header as snappyHeader } from '../../shared/kafka/snappy.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { peakMegabytes } from '../support/memory.ts';
+import { mebibyte, peakMegabytes } from '../support/memory.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-const megabyte = 1024 * 1024;
+type History = { open: string; unit: string; close: string };
 
-/** The event of a tag with an unknown field, of about this size. */
-function hostile(bytes: number, open: string, unit: string, close: string): Buffer {
+/**
+ * The JSON of a tag with the unknown field `history`, of about this size. The field is `open`, then `unit` as often as
+ * it fits, then `close`.
+ */
+function tagWithHistory(bytes: number, { open, unit, close }: History): Buffer {
   const { value } = encode(created('tag', 'tag_1', { history: null }), 'structured');
   const [before = '', after = ''] = String(value).split('null');
-  const units = Buffer.alloc(bytes - (bytes % Buffer.byteLength(unit)), unit);
-  return Buffer.concat([Buffer.from(before + open), units, Buffer.from(close + after)]);
+  const repeatedUnits = Buffer.alloc(bytes - (bytes % Buffer.byteLength(unit)), unit);
+  return Buffer.concat([Buffer.from(before + open), repeatedUnits, Buffer.from(close + after)]);
 }
 
-/** Compresses as a hostile producer may: each batch takes at most a megabyte on the wire, which brokers accept. */
+/** Compresses as a hostile producer may: each batch takes at most 1 MiB on the wire, which brokers accept. */
 const compress = {
   GZIP: (content: Buffer) => promisify(gzip)(content),
   LZ4: (content: Buffer) => lz4.compressFrame(content),
@@ -60,50 +63,71 @@ async function withCodec(name: keyof typeof compress, send: (type: CompressionTy
 }
 
 describe('a projector with the heap that Node takes in a container of 512 MiB', () => {
-  const at = useProjector({ projectors: 0, each: true });
+  const projectorTest = useProjector({ projectors: 0, each: true });
 
+  // A list ends with 0, because `unit` ends with a comma.
+  const emptyLists: History = { open: '[', unit: '[],', close: '0]' };
+  const emptyObjects: History = { open: '[', unit: '{},', close: '0]' };
+  const chineseText: History = { open: '"', unit: '語', close: '"' };
+  const asciiText: History = { open: '"', unit: 'x', close: '"' };
   test.each<[string, Buffer, string | null]>([
-    ['24 MB of empty lists', hostile(24 * megabyte, '[', '[],', '0]'), 'too_large'],
-    ['16 MB of empty objects', hostile(jsonBytesMax - 1_000, '[', '{},', '0]'), 'too_large'],
-    ['16 MB of text', hostile(jsonBytesMax - 1_000, '"', '語', '"'), null],
-    ['a text as large as a batch may be', hostile(batchBytesMax - 2_000, '"', 'x', '"'), 'too_large'],
-    ['a text larger than a batch may be', hostile(3 * batchBytesMax, '"', 'x', '"'), 'undecodable'],
-  ])('stays below 320 MB with a record of %s, and applies the next one', async (_, value, reason) => {
-    const { CompressionTypes } = kafkajs;
-    expect(gzipSync(value).length).toBeLessThan(megabyte);
-    const { key } = encode(created('tag', 'tag_1'), 'structured');
-    await at.environment.producer.send({
-      topic: at.topic('tag'),
-      compression: CompressionTypes.GZIP,
-      messages: [{ key, value }],
-    });
-    await at.publish(created('tag', 'tag_2'));
-    const projector = at.startProcess({ NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'warn' });
-    await at.applied();
-    expect((await at.deadLetters()).map((letter) => letter.reason)).toEqual(reason ? [reason] : []);
-    expect(await at.find('tag', 'tag_2')).not.toBeNull();
-    expect(peakMegabytes(projector.child)).toBeLessThan(320);
-  });
+    ['24 MiB of empty lists', tagWithHistory(24 * mebibyte, emptyLists), 'too_large'],
+    ['16 MiB of empty objects', tagWithHistory(jsonBytesMax - 1_000, emptyObjects), 'too_large'],
+    ['16 MiB of text', tagWithHistory(jsonBytesMax - 1_000, chineseText), null],
+    [
+      'a text that just fits into the largest batch',
+      tagWithHistory(batchBytesMax - 2_000, asciiText),
+      'too_large',
+    ],
+    [
+      'a text three times as large as the largest batch',
+      tagWithHistory(3 * batchBytesMax, asciiText),
+      'undecodable',
+    ],
+  ])(
+    'the projector stays below 320 MiB with a record of %s, and applies the next one',
+    async (_, value, reason) => {
+      const { CompressionTypes } = kafkajs;
+      expect(gzipSync(value).length).toBeLessThan(mebibyte);
+      const { key } = encode(created('tag', 'tag_1'), 'structured');
+      await projectorTest.environment.producer.send({
+        topic: projectorTest.topic('tag'),
+        compression: CompressionTypes.GZIP,
+        messages: [{ key, value }],
+      });
+      await projectorTest.publish(created('tag', 'tag_2'));
+      const projector = projectorTest.startProcess({
+        NODE_OPTIONS: '--max-old-space-size=256',
+        LOG_LEVEL: 'warn',
+      });
+      await projectorTest.applied();
+      expect((await projectorTest.deadLetters()).map((letter) => letter.reason)).toEqual(
+        reason ? [reason] : [],
+      );
+      expect(await projectorTest.find('tag', 'tag_2')).not.toBeNull();
+      expect(peakMegabytes(projector.child)).toBeLessThan(320);
+    },
+  );
 
-  const zeros = (megabytes: number) => Buffer.alloc(megabytes * megabyte);
-  /** Just within the limit of a decompressed batch. */
-  const megabytesWithinLimit = batchBytesMax / megabyte - 1;
+  const zeros = (mebibytes: number) => Buffer.alloc(mebibytes * mebibyte);
+  /** 63, just below the limit of a decompressed batch. */
+  const mebibytesWithinLimit = batchBytesMax / mebibyte - 1;
   test.each<{ name: string; codec: keyof typeof compress; value: Buffer; reason: string }>([
-    { name: '254 MB of zeros in lz4', codec: 'LZ4', value: zeros(254), reason: 'undecodable' },
-    { name: '63 MB of zeros in lz4', codec: 'LZ4', value: zeros(megabytesWithinLimit), reason: 'too_large' },
+    { name: '254 MiB of zeros in lz4', codec: 'LZ4', value: zeros(254), reason: 'undecodable' },
+    { name: '63 MiB of zeros in lz4', codec: 'LZ4', value: zeros(mebibytesWithinLimit), reason: 'too_large' },
     {
-      name: '63 MB of zeros in gzip',
+      name: '63 MiB of zeros in gzip',
       codec: 'GZIP',
-      value: zeros(megabytesWithinLimit),
+      value: zeros(mebibytesWithinLimit),
       reason: 'too_large',
     },
     {
-      name: '63 MB of zeros in zstd with a window as large',
+      name: '63 MiB of zeros in zstd with a window of 128 MiB',
       codec: 'ZSTD',
-      value: zeros(megabytesWithinLimit),
+      value: zeros(mebibytesWithinLimit),
       reason: 'too_large',
     },
-    { name: '254 MB of zeros in zstd', codec: 'ZSTD', value: zeros(254), reason: 'undecodable' },
+    { name: '254 MiB of zeros in zstd', codec: 'ZSTD', value: zeros(254), reason: 'undecodable' },
     {
       name: 'blocks of five bytes in snappy',
       codec: 'Snappy',
@@ -111,76 +135,86 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
       reason: 'not_json',
     },
   ])(
-    'stays below 320 MB with three batches of $name in a row, and applies the next',
+    'the projector stays below 320 MiB with five batches of $name, three of them in one partition, and applies the next record',
     async ({ codec, value, reason }) => {
-      const topics = ['tag', 'contact', 'user'] as const;
+      const kindsOfBatches = ['tag', 'contact', 'user', 'tag', 'tag'] as const;
       await withCodec(codec, async (compression) => {
-        for (const kind of [...topics, 'tag', 'tag'] as const)
-          await at.environment.producer.send({
-            topic: at.topic(kind),
+        for (const kind of kindsOfBatches)
+          await projectorTest.environment.producer.send({
+            topic: projectorTest.topic(kind),
             compression,
             messages: [{ key: 'tag_1', value }],
           });
       });
-      await at.publish(created('tag', 'tag_2'));
-      const projector = at.startProcess({ NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'warn' });
-      await at.applied();
-      expect((await at.deadLetters()).map((letter) => letter.reason)).toEqual(Array(5).fill(reason));
-      expect(await at.find('tag', 'tag_2')).not.toBeNull();
+      await projectorTest.publish(created('tag', 'tag_2'));
+      const projector = projectorTest.startProcess({
+        NODE_OPTIONS: '--max-old-space-size=256',
+        LOG_LEVEL: 'warn',
+      });
+      await projectorTest.applied();
+      expect((await projectorTest.deadLetters()).map((letter) => letter.reason)).toEqual(
+        Array(5).fill(reason),
+      );
+      expect(await projectorTest.find('tag', 'tag_2')).not.toBeNull();
       expect(peakMegabytes(projector.child)).toBeLessThan(320);
     },
   );
 
-  test('with half of that heap takes bounded memory for 200 records of 900 KB while MongoDB is slow', async () => {
-    const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);
-    trouble.delayMs = 50;
+  test('with half of that heap, the projector stays below 380 MiB for 200 records of 900 kB while MongoDB is slow', async () => {
+    const { trouble: faults, listen, cut } = createStoreProxy(projectorTest.environment.config.MONGODB_URL);
+    faults.delayMs = 50;
     const MONGODB_URL = proxiedUrl(await listen());
     const content = 'x'.repeat(900_000);
     for (let index = 0; index < 200; index += 1)
-      await at.publish(created('message', `msg_${index}`, { content }));
+      await projectorTest.publish(created('message', `msg_${index}`, { content }));
     const NODE_OPTIONS = '--max-old-space-size=128';
-    const projector = at.startProcess({ NODE_OPTIONS, MONGODB_URL });
-    await at.applied();
-    expect(await collectionOf(at.environment.database, 'message').countDocuments()).toBe(200);
+    const projector = projectorTest.startProcess({ NODE_OPTIONS, MONGODB_URL });
+    await projectorTest.applied();
+    expect(await collectionOf(projectorTest.environment.database, 'message').countDocuments()).toBe(200);
     expect(peakMegabytes(projector.child)).toBeLessThan(380);
     await projector.stop();
     await cut();
   });
 });
 
-describe('a projector of 330 partitions', () => {
-  const partitions = 30;
-  const at = useProjector({ projectors: 0, each: true, partitions });
+/** With the 11 kinds, the projector has 330 partitions. */
+const partitionsPerTopic = 30;
 
-  /** Publishes a batch of two records to a partition: 1.2 MB, and 0.9 MB once compressed. */
+describe('a projector of 330 partitions', () => {
+  const projectorTest = useProjector({ projectors: 0, each: true, partitions: partitionsPerTopic });
+
+  /** Publishes a batch of two records to a partition: 1.2 MB, which gzip compresses to 0.9 MB. */
   const publishBatch = (kind: Kind, partition: number) =>
-    at.environment.producer.send({
-      topic: at.topic(kind),
+    projectorTest.environment.producer.send({
+      topic: projectorTest.topic(kind),
       compression: kafkajs.CompressionTypes.GZIP,
       messages: [0, 1].map((index) => ({
-        ...encode(created(kind, `${kind}_${partition}_${index}`, { unknown: noise(600_000) }), 'structured'),
+        ...encode(
+          created(kind, `${kind}_${partition}_${index}`, { unknown: randomText(600_000) }),
+          'structured',
+        ),
         partition,
       })),
     });
 
-  test('takes less than 320 MB if each has a batch of 0.9 MB and MongoDB answers 1.5 s late', async () => {
-    const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);
+  test('the projector stays below 320 MiB if each partition has a batch of 0.9 MB and MongoDB answers 1.5 s late', async () => {
+    const { trouble: faults, listen, cut } = createStoreProxy(projectorTest.environment.config.MONGODB_URL);
     const MONGODB_URL = proxiedUrl(await listen());
-    const projector = at.startProcess({ MONGODB_URL });
-    await at.publish(created('tag', 'tag_1'));
-    await at.applied();
-    trouble.delayMs = 1_500;
-    for (let partition = 0; partition < partitions; partition += 1)
+    const projector = projectorTest.startProcess({ MONGODB_URL });
+    await projectorTest.publish(created('tag', 'tag_1'));
+    await projectorTest.applied();
+    faults.delayMs = 1_500;
+    for (let partition = 0; partition < partitionsPerTopic; partition += 1)
       for (const kind of kinds) await publishBatch(kind, partition);
-    // Meanwhile it fetches as much as it may.
+    // The projector gets the time to fill its queues.
     await sleep(30_000);
-    trouble.delayMs = 0;
-    await at.applied();
+    faults.delayMs = 0;
+    await projectorTest.applied();
     expect(peakMegabytes(projector.child)).toBeLessThan(320);
     await projector.stop();
     await cut();
   });
 });
 
-/** A text of this length that hardly compresses. */
-const noise = (length: number): string => randomBytes((length / 4) * 3).toString('base64');
+/** Random base64 text of this length, which gzip shortens by only a quarter. */
+const randomText = (length: number): string => randomBytes((length / 4) * 3).toString('base64');

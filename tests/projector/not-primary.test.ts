@@ -1,5 +1,6 @@
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { matching } from '../support/matchers.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -15,7 +16,7 @@ test('a projector whose server is no longer the primary ends, and names the opti
   await eventually(() => projector.fatal.length > 0);
   expect(projector.fatal[0]).toMatchObject({
     name: 'Refused',
-    message: expect.stringMatching(/is not the primary\. .*directConnection=true/) as string,
+    message: matching(/is not the primary\. .*directConnection=true/),
   });
   trouble.isDemoted = false;
   await projector.stop();

@@ -1,6 +1,7 @@
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
+import { containing } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('a projector beside an operator who works on its collections', () => {
@@ -61,12 +62,12 @@ describe('a projector beside an operator who works on its collections', () => {
     const explained = await projector.cli('explain', 'ti_1');
     expect({ code: explained.code, text: explained.text }).toEqual({
       code: 0,
-      text: expect.stringContaining('differs in position') as unknown,
+      text: containing('differs in position'),
     });
     const verified = await projector.cli('verify');
     expect({ code: verified.code, text: verified.text }).toEqual({
       code: 1,
-      text: expect.stringContaining('ticket ti_1  position  position cannot be read') as unknown,
+      text: containing('ticket ti_1  position  position cannot be read'),
     });
   });
 });

@@ -7,6 +7,7 @@ import { projectionVersion } from '../../shared/control/generations.ts';
 import { storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { containing } from '../support/matchers.ts';
 import { generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
@@ -125,10 +126,7 @@ describe('an operator reads in the status', () => {
       return log.read(topics);
     };
     const awaited = await rebuild.run(verbs.awaitVerb, wait(), { log: { ...log, read } });
-    expect(awaited).toMatchObject({
-      exitCode: 0,
-      text: expect.stringContaining('follows the log') as string,
-    });
+    expect(awaited).toMatchObject({ exitCode: 0, text: containing('follows the log') });
     const status = report(await show());
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
     expect(status.findings.map(({ text }) => text)).toContain(

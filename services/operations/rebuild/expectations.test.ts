@@ -1,3 +1,4 @@
+import { containing } from '../../../tests/support/matchers.ts';
 import { parseExpectation } from './expectations.ts';
 
 describe('an expectation of differences', () => {
@@ -21,6 +22,6 @@ describe('an expectation of differences', () => {
     ['ticket:joined.tag', 'nor a field of ticket'],
     ['*:joined.nonsense', 'nor a field.'],
   ])('is refused if it is %s', (text, error) => {
-    expect(parseExpectation(text)).toEqual({ error: expect.stringContaining(error) as string });
+    expect(parseExpectation(text)).toEqual({ error: containing(error) });
   });
 });

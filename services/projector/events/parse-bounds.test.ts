@@ -8,6 +8,7 @@ import {
   lengthMax,
 } from '../../../tests/support/bounded-fields.ts';
 import { attributes, record, withData } from '../../../tests/support/example-records.ts';
+import { containing } from '../../../tests/support/matchers.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
 import { describeOversize, parse } from './parse.ts';
 
@@ -81,9 +82,7 @@ describe('a value that takes much memory', () => {
   const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
 
   it('is rejected before it is parsed', () => {
-    const rejected = {
-      rejected: { reason: 'too_large', detail: expect.stringContaining('value: ') as string },
-    };
+    const rejected = { rejected: { reason: 'too_large', detail: containing('value: ') } };
     // The bytes are no JSON, so only the size can be the reason.
     expect(structured(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
     expect(structured(Buffer.alloc(jsonBytesMax))).toMatchObject({ rejected: { reason: 'not_json' } });
@@ -94,7 +93,7 @@ describe('a value that takes much memory', () => {
   it('is measured after base64 is decoded', () => {
     const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
     expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
-      rejected: { reason: 'too_large', detail: expect.stringContaining('data: ') as string },
+      rejected: { reason: 'too_large', detail: containing('data: ') },
     });
   });
 

@@ -9,9 +9,8 @@ import {
   record,
   withData,
 } from '../../../tests/support/example-records.ts';
+import { matching } from '../../../tests/support/matchers.ts';
 import { parse } from './parse.ts';
-
-const matching = (pattern: RegExp) => expect.stringMatching(pattern) as string;
 
 test.each(kinds)('a %s is parsed, and fields outside the contract are dropped', (kind) => {
   const parsed = parse(kind, withData(kind, { ...examples[kind], canary: 'canary' }));

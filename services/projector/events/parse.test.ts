@@ -12,6 +12,7 @@ import {
   tagBytes,
   withUpperCaseNames,
 } from '../../../tests/support/example-records.ts';
+import { matching } from '../../../tests/support/matchers.ts';
 import { parse } from './parse.ts';
 
 const deleted = 'support.tag.deleted.v1';
@@ -77,7 +78,7 @@ describe('content modes', () => {
 });
 
 const rejected = (detail: string | RegExp, reason = 'bad_envelope') => ({
-  rejected: { reason, detail: expect.stringMatching(detail) as string },
+  rejected: { reason, detail: matching(detail) },
 });
 
 describe('the envelope', () => {

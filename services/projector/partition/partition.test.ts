@@ -4,6 +4,7 @@ import { createLogOutput } from '../../../shared/runtime/log-output.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
 import { idle } from '../../../tests/support/idle.ts';
+import { matching } from '../../../tests/support/matchers.ts';
 import {
   createPartition,
   received,
@@ -236,7 +237,7 @@ describe('a partition for which an invariant does not hold', () => {
     const apply = jest.fn(async () => nothingApplied);
     const take = async (position: number) => ({ ...(await queue.take(position)), nextOffset: 4 });
     expect(await stopsWith({ queue: { ...queue, take }, apply })).toEqual({
-      message: expect.stringMatching(/^t\/0 cannot go on: .*the position never falls$/) as string,
+      message: matching(/^t\/0 cannot go on: .*the position never falls$/),
       cause: 'AssertionError',
       position: 5,
     });
@@ -246,7 +247,7 @@ describe('a partition for which an invariant does not hold', () => {
   it('does not try its chunk again', async () => {
     const apply = jest.fn(() => Promise.reject(new AssertionError({ message: 'of the engine' })));
     expect(await stopsWith({ apply })).toEqual({
-      message: expect.stringMatching(/^t\/0 cannot go on: .*of the engine$/) as string,
+      message: matching(/^t\/0 cannot go on: .*of the engine$/),
       cause: 'AssertionError',
       position: 5,
     });
