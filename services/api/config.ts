@@ -98,7 +98,7 @@ export const apiSettings = {
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(5)
     .describe(
-      'Seconds after SIGTERM in which `/readyz` is 503 and the API still accepts connections, so that load balancers take it out of service',
+      'Seconds after SIGTERM in which `/readyz` answers 503 and the API still accepts connections, so that load balancers take it out of service',
     ),
   ...commonSettings,
 };

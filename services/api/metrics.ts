@@ -115,7 +115,7 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   ready: new Gauge({
     name: 'api_ready',
-    help: '1 while the replica can answer from MongoDB, 0 while `/readyz` is 503: if all are 0, clients get errors',
+    help: '1 while the replica can answer from MongoDB, 0 while `/readyz` answers 503: if all are 0, clients get errors',
     registers,
   }),
   logGap: new Gauge({

@@ -158,7 +158,7 @@ const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents that the projector could not refresh: MongoDB refuses them, an edit broke their envelope, or the code threw an error. They stay out of date',
+    help: 'Documents that the projector could not refresh: MongoDB refuses them, an edit made them unreadable, or the code threw an error. They stay out of date',
     labelNames: ['kind'],
     registers,
   }),
