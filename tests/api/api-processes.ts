@@ -58,15 +58,15 @@ export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiP
   const running: ApiProcess[] = [];
   const start = async (settings: Settings) => {
     const { name } = processes.store;
-    const child = await startApiProcess({ MONGODB_URL: url(), DATABASE_NAME: name, ...settings });
-    running.push(child);
-    return child;
+    const api = await startApiProcess({ MONGODB_URL: url(), DATABASE_NAME: name, ...settings });
+    running.push(api);
+    return api;
   };
   const startServing = async (more: Settings = {}) => {
     const open = { API_TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_REQUESTS: '0', ADMIN_PORT: '0' };
-    const child = await start({ ...open, ...more });
-    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-    return child;
+    const api = await start({ ...open, ...more });
+    await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
+    return api;
   };
   const processes = { start, startServing } as ApiProcesses;
   beforeAll(async () => {
@@ -75,7 +75,7 @@ export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiP
     processes.tls = (await writeCertificate(processes.folder)).settings;
   });
   afterAll(async () => {
-    for (const child of running) await child.stop();
+    for (const api of running) await api.stop();
     await processes.store.close();
     rmSync(processes.folder, { recursive: true });
   });

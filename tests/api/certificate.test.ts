@@ -18,11 +18,11 @@ import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
 import { begin } from './requests.ts';
 
-const children = useApiProcesses();
+const apis = useApiProcesses();
 
 /** An API with the certificate of a folder. A test can replace it by the certificate of another folder. */
 async function givenApi() {
-  const folder = mkdtempSync(join(children.folder, 'volume-'));
+  const folder = mkdtempSync(join(apis.folder, 'volume-'));
   const certificateIn = async (name: string) => {
     mkdirSync(join(folder, name));
     await writeCertificate(join(folder, name));
@@ -34,18 +34,18 @@ async function givenApi() {
   };
   await certificateIn('first');
   switchTo('first');
-  const child = await children.start({
+  const api = await apis.start({
     API_TLS_CERT: join(folder, 'current', 'cert.pem'),
     API_TLS_KEY: join(folder, 'current', 'key.pem'),
     ADMIN_PORT: '0',
   });
   return {
-    child,
+    api,
     folder,
     certificateIn,
     /** Resolves when the API has logged this at a switch to the certificate of this name. */
     switched: async (name: string, message: string) => {
-      const count = () => child.log.filter(({ msg }) => msg === message).length;
+      const count = () => api.log.filter(({ msg }) => msg === message).length;
       const before = count();
       switchTo(name);
       await eventually(() => count() > before);
@@ -53,11 +53,11 @@ async function givenApi() {
     /** Whether the metric of the certificate in use shows the expiry of the certificate of this name. */
     showsExpiryOf: async (name: string) => {
       const { validTo } = new X509Certificate(readFileSync(join(folder, name, 'cert.pem')));
-      const shown = await metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
+      const shown = await metricOf(api, 'api_tls_certificate_not_after_timestamp_seconds');
       return shown === Date.parse(validTo) / 1_000;
     },
     certificate: async (agent: Agent | false = false) => {
-      const response = await begin(child, '/health', { agent });
+      const response = await begin(api, '/health', { agent });
       const { fingerprint256 } = (response.socket as TLSSocket).getPeerCertificate();
       expect(await textOf(response)).toBe('{"status":"ok"}');
       return fingerprint256;

@@ -6,16 +6,16 @@ import * as build from './builders.ts';
 import { expectAnswering, metricOf, open } from './raw-socket.ts';
 import { ask } from './requests.ts';
 
-const children = useApiProcesses({
+const apis = useApiProcesses({
   ticket: [build.ticket({ id: 'ti_1' })],
   conversation: [build.conversation({ id: 'conv_large' })],
   message: [build.message({ id: 'msg_1', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) })],
   apiKey: [build.apiKey('svc_live_second', { id: 'key_second' })],
 });
-let child: ApiProcess;
+let api: ApiProcess;
 
 beforeAll(async () => {
-  child = await children.startServing(children.tls);
+  api = await apis.startServing(apis.tls);
 });
 
 /** Whether the connection is admitted: it is answered and stays open. */
@@ -26,17 +26,17 @@ const isAdmitted = (socket: Socket) =>
   });
 
 /** Whether a further connection is closed at once, before or after its handshake. */
-const isRefused = (child: ApiProcess): Promise<boolean> =>
-  open(child).then(
+const isRefused = (api: ApiProcess): Promise<boolean> =>
+  open(api).then(
     async (socket) => !(await isAdmitted(socket)),
     () => true,
   );
 
 /** Opens connections until all are admitted; connections that are still closing may count at first. */
-async function holdAll(child: ApiProcess, count: number, from?: string): Promise<Socket[]> {
+async function holdAll(api: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
-    const socket = await open(child, child.isTls, from).catch(() => null);
+    const socket = await open(api, api.isTls, from).catch(() => null);
     if (socket && (await isAdmitted(socket))) held.push(socket);
   }
   return held;
@@ -44,22 +44,22 @@ async function holdAll(child: ApiProcess, count: number, from?: string): Promise
 
 describe('many idle clients', () => {
   test('do not block others: a thousand cost at most 150 KB each', async () => {
-    const before = residentBytes(child);
+    const before = residentBytes(api);
     const idle: Socket[] = [];
     // After a request a connection may be idle for 65 s. Before it, for 10 s: so only some open at once.
     while (idle.length < 1_000) {
-      const some = await Promise.all(Array.from({ length: 50 }, () => open(child)));
+      const some = await Promise.all(Array.from({ length: 50 }, () => open(api)));
       expect(await Promise.all(some.map(isAdmitted))).toEqual(some.map(() => true));
       idle.push(...some);
     }
-    await expectAnswering(child);
+    await expectAnswering(api);
     expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
-    expect(residentBytes(child) - before).toBeLessThan(1_000 * 150_000);
+    expect(residentBytes(api) - before).toBeLessThan(1_000 * 150_000);
     for (const socket of idle) socket.destroy();
   });
 
   test('above the connection limit are closed without an answer, until others leave', async () => {
-    const small = await children.startServing({ ...children.tls, API_CONNECTIONS_MAX: '20' });
+    const small = await apis.startServing({ ...apis.tls, API_CONNECTIONS_MAX: '20' });
     // given that connections of each kind were opened and closed, and no longer count
     for (let round = 0; round < 30; round += 1) {
       for (const isTls of [true, false]) {
@@ -84,7 +84,7 @@ describe('many idle clients', () => {
 
   test('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.1,127.0.0.9', API_CONNECTIONS_MAX: '100' };
-    const small = await children.startServing(settings);
+    const small = await apis.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');
     const refused = await metricOf(small, 'api_connections_refused_total');
     expect(await isAdmitted(await open(small, false, '127.0.0.2'))).toBe(false);

@@ -18,14 +18,14 @@ const tokenOf = (index: number | string) => `svc_live_large${index}`;
 /** The lengths of two threads. */
 const lengths = { conv_long: 100_000, conv_warm: 10_000 };
 
-const children = useApiProcesses({
+const apis = useApiProcesses({
   conversation: Object.keys(lengths).map((id) => build.conversation({ id })),
   message: Object.entries(lengths).flatMap(([id, length]) => build.thread(id, length)),
 });
-let child: ApiProcess;
+let api: ApiProcess;
 
 beforeAll(async () => {
-  const { database } = children.store;
+  const { database } = apis.store;
   for (let org = 0; org < organizations; org += 1) {
     const orgId = orgOf(org);
     await build.store(database, 'apiKey', [build.apiKey(tokenOf(org), { id: `key_${org}` }, { orgId })]);
@@ -36,17 +36,17 @@ beforeAll(async () => {
     );
     await build.store(database, 'message', stored);
   }
-  child = await children.startServing();
+  api = await apis.startServing();
 });
 
-afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at most\n`));
+afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(api))} MB resident at most\n`));
 
 /**
  * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.
  */
 const leaveUnread = async (org: number) => {
   const asked = Array.from({ length: connectionsPerOrganization }, () =>
-    holdUnread(child, `/v1/conversations/conv_${org}`, tokenOf(org)),
+    holdUnread(api, `/v1/conversations/conv_${org}`, tokenOf(org)),
   );
   const sockets = await Promise.all(asked);
   return () => sockets.forEach((socket) => socket.destroy());
@@ -54,27 +54,27 @@ const leaveUnread = async (org: number) => {
 
 test('while every organization leaves its responses unread, the next one gets its data in bounded memory', async () => {
   // given an organization that the API does not know yet, with one ticket
-  const { database } = children.store;
+  const { database } = apis.store;
   const orgId = 'org_new';
   await build.store(database, 'apiKey', [build.apiKey(tokenOf('new'), { id: 'key_new' }, { orgId })]);
   await build.store(database, 'ticket', [build.ticket({ id: 'ti_new' }, { orgId })]);
   const headers = { Authorization: `Bearer ${tokenOf('new')}` };
   const releases = await Promise.all(Array.from({ length: organizations }, (_, org) => leaveUnread(org)));
-  const page = await ask(child, '/v1/tickets?limit=100', { headers });
+  const page = await ask(api, '/v1/tickets?limit=100', { headers });
   expect({ status: page.status, items: (JSON.parse(page.text) as { data: unknown[] }).data.length }).toEqual({
     status: 200,
     items: 1,
   });
-  expect((await ask(child, '/health')).status).toBe(200);
-  expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
+  expect((await ask(api, '/health')).status).toBe(200);
+  expect(peakMegabytes(api)).toBeLessThan(residentMegabytesMax);
   for (const release of releases) release();
-  await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
-  expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
-  expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
+  await eventually(async () => (await metricOf(api, 'api_answers_bytes')) === 0);
+  expect(await metricOf(api, 'api_reads_in_progress')).toBe(0);
+  expect(await metricOf(api, 'api_reads_waiting')).toBe(0);
 });
 
 test('a conversation of 100,000 messages is served in order, with memory independent of its length', async () => {
-  const fresh = await children.startServing();
+  const fresh = await apis.startServing();
   const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`)).text;
   // The same amount in shorter threads loads the code, fills the pools and grows V8's young generation to its limit.
   for (let index = 0; index < 10; index += 1) await readAll('conv_warm');

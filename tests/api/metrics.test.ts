@@ -5,36 +5,36 @@ import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { host, metricOf } from './raw-socket.ts';
 
-const children = useApiProcesses();
+const apis = useApiProcesses();
 
 test('shows the connections to MongoDB that are in use and idle, by pool', async () => {
-  const child = await children.startServing();
+  const api = await apis.startServing();
   const connections = (pool: string, state: string) =>
-    metricOf(child, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
+    metricOf(api, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
   // The monitor of the pools, polls and traces may use any of them at the moment.
   await eventually(async () => (await connections('data', 'in_use')) === 0);
   await eventually(async () => (await connections('data', 'idle')) > 0);
   await eventually(async () => (await connections('auth', 'idle')) > 0);
-  const waiting = () => metricOf(child, 'support_mongodb_checkouts_waiting{pool="data"}');
+  const waiting = () => metricOf(api, 'support_mongodb_checkouts_waiting{pool="data"}');
   await eventually(async () => (await waiting()) === 0);
 });
 
 test('shows no age of data before it has read any', async () => {
-  const name = `${children.store.name}_empty`;
-  const child = await children.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
-  const { client } = children.store;
+  const name = `${apis.store.name}_empty`;
+  const api = await apis.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
+  const { client } = apis.store;
   // The API sets the gauges before it writes its first announcement.
   await eventually(async () => (await client.db(name).collection('processes').countDocuments()) === 1);
-  expect(await metricOf(child, 'api_data_age_seconds')).toBe(0);
-  await child.stop();
+  expect(await metricOf(api, 'api_data_age_seconds')).toBe(0);
+  await api.stop();
   await client.db(name).dropDatabase();
 });
 
 test('shows the first gap in the log of the served generation, until an operator has accepted it', async () => {
-  const { control } = children.store;
-  const child = await children.startServing();
+  const { control } = apis.store;
+  const api = await apis.startServing();
   const shown = (gap: number) =>
-    eventually(async () => (await metricOf(child, 'api_log_gap_timestamp_seconds')) === gap);
+    eventually(async () => (await metricOf(api, 'api_log_gap_timestamp_seconds')) === gap);
   const find = (partition: number, at: string, generation = 1) => {
     const gap = { topic: 'tags', partition, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
     return storeLogGaps({ control, generation, by: 'projector' }, [gap], new Date(at));
@@ -51,19 +51,19 @@ test('shows the first gap in the log of the served generation, until an operator
 });
 
 test('has as many series as there are kinds of route, whatever clients without a key request', async () => {
-  const child = await children.startServing();
+  const api = await apis.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];
   for (const path of [...paths, ...errorCodes.map((code) => `/docs/errors/${code}`)])
     for (const method of path === '/docs' ? methods : ['GET', 'LOCK', 'QUERY'])
       await new Promise((resolve, reject) => {
         const headers = { 'X-Forwarded-Proto': 'https' };
-        const sent = request({ host, port: child.port, method, path, headers }, (response) => {
+        const sent = request({ host, port: api.port, method, path, headers }, (response) => {
           response.resume().once('end', resolve);
         });
         sent.on('error', reject).end();
       });
-  const text = await (await child.admin('/metrics')).text();
+  const text = await (await api.admin('/metrics')).text();
   const series = text.matchAll(/^api_request_duration_seconds_count\{method="(.*?)",route="(.*?)"/gm);
   const seenMethods = new Set<string>();
   const seenRoutes = new Set<string>();

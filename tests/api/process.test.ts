@@ -17,20 +17,20 @@ import { metricOf, open, untilClosed } from './raw-socket.ts';
 import { ask, codeOf } from './requests.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
-const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
+const apis = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 
 /** Writes bytes to the port and returns everything received until the connection closes. */
-async function send(child: ApiProcess, bytes: string, secure = child.isTls): Promise<string> {
-  const socket = await open(child, secure);
+async function send(api: ApiProcess, bytes: string, secure = api.isTls): Promise<string> {
+  const socket = await open(api, secure);
   socket.write(bytes);
   return untilClosed(socket);
 }
 
 test('exits with 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
-  const cert = join(children.folder, 'none.pem');
+  const cert = join(apis.folder, 'none.pem');
   writeFileSync(cert, 'none');
   for (const given of [{ API_TLS_CERT: cert }, { API_TLS_KEY: '-----BEGIN hunter2' }]) {
-    const settings = { ...children.tls, MONGODB_URL: mongoUrl(), ...given };
+    const settings = { ...apis.tls, MONGODB_URL: mongoUrl(), ...given };
     const { exited, stderr } = startService('api', settings);
     expect({ code: await exited, stderr: stderr() }).toEqual({
       code: 2,
@@ -41,14 +41,14 @@ test('exits with 2 if the certificate is invalid, or cannot be read because a se
 });
 
 test('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
-  const { database } = children.store;
+  const { database } = apis.store;
   await build.store(database, 'apiKey', [build.apiKey('rf_live_dddddddddddddddd', { id: 'key_rf' })]);
   await build.store(database, 'channel', [
     build.channel({ id: 'chan_hosted', type: 'email', email: build.forwardingConfig }),
   ]);
-  const child = await children.start({ ...children.tls, KEY_PREFIX: 'rf', BRAND: 'replyful' });
+  const api = await apis.start({ ...apis.tls, KEY_PREFIX: 'rf', BRAND: 'replyful' });
   const get = (token: string) =>
-    ask(child, '/v1/channels/chan_hosted', { headers: { Authorization: `Bearer ${token}` } });
+    ask(api, '/v1/channels/chan_hosted', { headers: { Authorization: `Bearer ${token}` } });
   await eventually(async () => (await get('rf_live_dddddddddddddddd')).status === 200);
   expect((await get('rf_live_dddddddddddddddd')).text).toContain('"sendingDomain":"replyful"');
   expect((await get('replyful_live_dddddddddddddddd')).status).toBe(401);
@@ -56,25 +56,25 @@ test('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
 });
 
 test('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
-  const replicas = processesOf(children.store.control);
-  const nowMs = (await storeTime(children.store.control)).getTime();
+  const replicas = processesOf(apis.store.control);
+  const nowMs = (await storeTime(apis.store.control)).getTime();
   const announced = (_id: string, minutesAgo: number) =>
     replicas.updateOne({ _id }, { $set: { at: new Date(nowMs - minutesAgo * 60_000) } }, { upsert: true });
   await Promise.all([announced('lost', 61), announced('recent', 50)]);
-  await children.start({});
+  await apis.start({});
   await eventually(async () => (await replicas.countDocuments({ _id: 'lost' })) === 0);
   expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
 
 test('names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  const child = await children.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
-  const listening = await child.logged('admin server listening');
+  const api = await apis.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
+  const listening = await api.logged('admin server listening');
   expect(listening).toMatchObject({ service: 'api', release: version });
   await expect(fetch(`http://127.0.0.2:${String(listening.port)}/livez`)).rejects.toThrow('fetch failed');
-  expect(await metricOf(child, `support_build_info{release="${version}"}`)).toBe(1);
-  const replicas = () => liveReplicas(children.store.control, new Date(0));
-  const own = async () => (await replicas()).filter(({ pid }) => pid === child.pid);
+  expect(await metricOf(api, `support_build_info{release="${version}"}`)).toBe(1);
+  const replicas = () => liveReplicas(apis.store.control, new Date(0));
+  const own = async () => (await replicas()).filter(({ pid }) => pid === api.pid);
   await eventually(async () => (await own()).length > 0);
   expect(await own()).toMatchObject([{ release: version }]);
 });
@@ -82,22 +82,22 @@ test('names its release in its log, its metrics and its announcement, and listen
 test('decides the expiry of data by the clock of MongoDB, even if the clock of its host is a year ahead', async () => {
   const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
   const joined = build.conversationJoined({ channel });
-  const storeNow = await storeTime(children.store.control);
-  await build.store(children.store.database, 'conversation', [
+  const storeNow = await storeTime(apis.store.control);
+  await build.store(apis.store.database, 'conversation', [
     build.conversation({ id: 'conv_new', updatedAt: storeNow.toISOString() }, { joined }),
   ]);
-  const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: 365 * dayMs }) });
-  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-  expect((await ask(child, '/v1/conversations/conv_new')).status).toBe(200);
+  const api = await apis.start({ ...apis.tls, ...wrongClock({ fromStartMs: 365 * dayMs }) });
+  await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
+  expect((await ask(api, '/v1/conversations/conv_new')).status).toBe(200);
 });
 
 test('keeps traces by the clock of MongoDB, even if the clock of its host is a year late', async () => {
-  const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
-  const { headers } = await ask(child, '/health');
-  const batches = requestTracesOf(children.store.control);
+  const api = await apis.start({ ...apis.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
+  const { headers } = await ask(api, '/health');
+  const batches = requestTracesOf(apis.store.control);
   const trace = () => batches.findOne({ 'traces._id': String(headers['request-id']) });
   await eventually(async () => (await trace()) !== null);
-  const nowMs = (await storeTime(children.store.control)).getTime();
+  const nowMs = (await storeTime(apis.store.control)).getTime();
   const keptMs = Number((await trace())?.expiresAt) - nowMs;
   expect(keptMs / dayMs).toBeCloseTo(90, 1);
 });
@@ -118,43 +118,40 @@ test('warns at its start if it may open fewer file descriptors than its limits n
 
 test('logs a bounded number of requests without a key, and answers all', async () => {
   const settings = { API_TRUSTED_PROXIES: '127.0.0.1' };
-  const child = await children.start(settings);
-  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+  const api = await apis.start(settings);
+  await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
   const ids: string[] = [];
   const recordId = ({ headers }: { headers: IncomingHttpHeaders }) => ids.push(String(headers['request-id']));
   for (let times = 0; times < 300; times += 1) {
-    const missing = await ask(child, '/v1/tickets', { headers: { Authorization: '' } });
-    const plain = await ask(child, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
+    const missing = await ask(api, '/v1/tickets', { headers: { Authorization: '' } });
+    const plain = await ask(api, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
     expect([codeOf(missing.text), codeOf(plain.text)]).toEqual(['missing_api_key', 'https_required']);
     for (const answer of [missing, plain]) recordId(answer);
-    expect(await send(child, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+    expect(await send(api, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
   }
-  const { headers } = await ask(child, '/v1/tickets?limit=1');
-  await child.stop();
-  const logged = (id: unknown) => child.log.some(({ requestId }) => requestId === id);
+  const { headers } = await ask(api, '/v1/tickets?limit=1');
+  await api.stop();
+  const logged = (id: unknown) => api.log.some(({ requestId }) => requestId === id);
   expect(logged(headers['request-id'])).toBe(true);
-  const unparsed = child.log.filter(({ msg }) => msg === 'request that could not be parsed');
+  const unparsed = api.log.filter(({ msg }) => msg === 'request that could not be parsed');
   expect(ids.filter(logged).length + unparsed.length).toBeLessThanOrEqual(600);
-  const reports = child.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
+  const reports = api.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
   const counted = reports.reduce((sum, { requests }) => sum + Number(requests), 0);
   expect(counted).toBeGreaterThanOrEqual(300);
 });
 
 describe('with a certificate', () => {
-  let child: ApiProcess;
+  let api: ApiProcess;
   beforeAll(async () => {
-    child = await children.start({ ...children.tls, API_BASE_URL: 'https://api.example.com/' });
+    api = await apis.start({ ...apis.tls, API_BASE_URL: 'https://api.example.com/' });
   });
 
   test('serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
-    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
-    expect(child.log.find(({ msg }) => msg === 'listening')).toMatchObject({
-      scheme: 'https',
-      port: child.port,
-    });
+    await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
+    expect(api.log.find(({ msg }) => msg === 'listening')).toMatchObject({ scheme: 'https', port: api.port });
     for (const path of ['/v1/tickets', '/health']) {
       const bytes = `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n`.repeat(2_500);
-      const [head = '', body = '', ...more] = (await send(child, bytes, false)).split('\r\n\r\n');
+      const [head = '', body = '', ...more] = (await send(api, bytes, false)).split('\r\n\r\n');
       expect({ code: codeOf(body), more }).toEqual({ code: 'https_required', more: [] });
       expect(head).toMatch(/^HTTP\/1.1 403 [^]*\r\nConnection: close$/);
       expect(body).toContain('"docUrl":"https://api.example.com/docs/errors/https_required"');
@@ -176,7 +173,7 @@ describe('with a certificate', () => {
       return ['malformed_request', `a body that is ${coding}`, bytes] as const;
     }),
   ] as const)('answers %s in the envelope to %s', async (code, _, bytes) => {
-    const text = await send(child, `${bytes}\r\n\r\n`);
+    const text = await send(api, `${bytes}\r\n\r\n`);
     const [head = '', body = ''] = text.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${errorCatalogue[code].status} `));
     expect(codeOf(body)).toBe(code);
@@ -187,7 +184,7 @@ describe('with a certificate', () => {
   test('answers a request with a body of 5 MB', async () => {
     const body = Buffer.alloc(5_000_000, 'x');
     for (let times = 0; times < 5; times += 1) {
-      const socket = await open(child, true);
+      const socket = await open(api, true);
       const received = untilClosed(socket);
       socket.write(`POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
       socket.write(body);
@@ -196,16 +193,16 @@ describe('with a certificate', () => {
   });
 
   test('goes on after a connection that is reset before its first byte', async () => {
-    const socket = await open(child, false);
+    const socket = await open(api, false);
     // The API accepts connections in their order.
-    await ask(child, '/health');
+    await ask(api, '/health');
     socket.resetAndDestroy();
-    expect((await ask(child, '/health')).status).toBe(200);
+    expect((await ask(api, '/health')).status).toBe(200);
   });
 
   test.each([true, false])('sends HSTS over TLS alone: TLS is %s', async (secure) => {
     for (const line of ['nonsense', 'GET /health HTTP/1.0', 'GET /nothing HTTP/1.0']) {
-      const text = await send(child, `${line}\r\n\r\n`, secure);
+      const text = await send(api, `${line}\r\n\r\n`, secure);
       expect(text).toMatch(/^HTTP\/1\.[01] \d{3} /);
       expect(text.includes('Strict-Transport-Security: max-age=31536000')).toBe(secure);
     }
@@ -213,12 +210,12 @@ describe('with a certificate', () => {
 });
 
 describe('behind a proxy', () => {
-  let child: ApiProcess;
+  let api: ApiProcess;
   beforeAll(async () => {
-    child = await children.start({ API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' });
+    api = await apis.start({ API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' });
     await eventually(async () => (await via('/v1/tickets')).status === 200);
   });
-  const via = (path: string, headers: Record<string, string> = {}) => ask(child, path, { headers });
+  const via = (path: string, headers: Record<string, string> = {}) => ask(api, path, { headers });
 
   test.each([
     ['none', '', 400],
@@ -231,7 +228,7 @@ describe('behind a proxy', () => {
       200,
     ]),
   ])('requires one host of HTTP/1.1, and answers %s', async (_, hosts, status) => {
-    const text = await send(child, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    const text = await send(api, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
@@ -239,8 +236,8 @@ describe('behind a proxy', () => {
   test('refuses a second Authorization, of which a gateway may have checked another one', async () => {
     const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
-    expect(await send(child, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
-    const text = await send(child, `${head}${authorization}authorization: Bearer x\r\n\r\n`);
+    expect(await send(api, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+    const text = await send(api, `${head}${authorization}authorization: Bearer x\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 400 /);
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
@@ -262,9 +259,9 @@ describe('behind a proxy', () => {
     const secrets = { Authorization: 'Bearer svc_live_secretive', 'X-Mail': 'secretive@example.com' };
     await via('/v1/tickets', secrets);
     const { headers } = await via('/v1/tickets?cursor=secretive');
-    const lines = () => child.log.filter(({ requestId }) => requestId === headers['request-id']);
+    const lines = () => api.log.filter(({ requestId }) => requestId === headers['request-id']);
     await eventually(() => lines().length > 0);
     expect(lines()).toMatchObject([{ method: 'GET', status: 422, keyId: 'key_a', orgId: 'org_a' }]);
-    expect(JSON.stringify(child.log)).not.toMatch(/secretive|svc_live|svc_test/);
+    expect(JSON.stringify(api.log)).not.toMatch(/secretive|svc_live|svc_test/);
   });
 });

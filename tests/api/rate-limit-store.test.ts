@@ -19,7 +19,7 @@ import { ask } from './requests.ts';
 const report = (line: string) => process.stdout.write(`${line}\n`);
 const lost = 'the rate limit store is unavailable: each replica counts for itself';
 
-const children = useApiProcesses();
+const apis = useApiProcesses();
 let port: number;
 let tlsPort: number;
 let valkey: Server;
@@ -28,30 +28,30 @@ const running: ApiProcess[] = [];
 beforeAll(async () => {
   const words = await installValkey(report);
   [port = 0, tlsPort = 0] = await freePorts(2);
-  const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = children.tls;
+  const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = apis.tls;
   const files = ['--tls-cert-file', cert, '--tls-key-file', key];
   const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
-  valkey = await startServer([valkeyPart(words, join(children.folder, 'valkey'), port, settings)]);
+  valkey = await startServer([valkeyPart(words, join(apis.folder, 'valkey'), port, settings)]);
 });
 
 afterEach(async () => {
-  for (const child of running.splice(0)) expect(await child.stop()).toBe(0);
+  for (const api of running.splice(0)) expect(await api.stop()).toBe(0);
 });
 
 afterAll(() => valkey.stop());
 
 const start = async (settings: Record<string, string> = {}) => {
-  const child = await children.start({
+  const api = await apis.start({
     API_TRUSTED_PROXIES: '127.0.0.1',
     RATE_LIMIT_REQUESTS: '10',
     ADMIN_PORT: '0',
     ...settings,
   });
-  running.push(child);
-  return child;
+  running.push(api);
+  return api;
 };
-const get = (child: ApiProcess) => ask(child, '/v1/tickets');
-const count = (child: ApiProcess, message: string) => child.log.filter(({ msg }) => msg === message).length;
+const get = (api: ApiProcess) => ask(api, '/v1/tickets');
+const count = (api: ApiProcess, message: string) => api.log.filter(({ msg }) => msg === message).length;
 
 /** The counts of a deployment in a database of the store. However slow the machine is, it answers in time. */
 const storeOf = (number: number, database = 'support') => ({
@@ -97,13 +97,13 @@ test('forgets a key that is not used any more', async () => {
 });
 
 test('takes the requests of a replica over TLS', async () => {
-  const child = await start({
+  const api = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/8`,
-    NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
+    NODE_EXTRA_CA_CERTS: apis.tls.API_TLS_CERT ?? '',
   });
   const operator = await createClient({ url: storeOf(8).url }).connect();
-  const key = `rate:${children.store.name}:key_a`;
-  await eventually(async () => (await get(child)).status === 200 && (await operator.exists(key)) === 1);
+  const key = `rate:${apis.store.name}:key_a`;
+  await eventually(async () => (await get(api)).status === 200 && (await operator.exists(key)) === 1);
   await operator.close();
 });
 
@@ -192,9 +192,9 @@ describe('a store with outages', () => {
 
   test('may be unavailable at the start', async () => {
     const closed = await freePort();
-    const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
-    await eventually(async () => (await get(child)).status === 200);
-    await eventually(async () => count(child, lost) === 1);
-    expect(JSON.stringify(child.log)).not.toContain('secretive');
+    const api = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
+    await eventually(async () => (await get(api)).status === 200);
+    await eventually(async () => count(api, lost) === 1);
+    expect(JSON.stringify(api.log)).not.toContain('secretive');
   });
 });

@@ -29,17 +29,17 @@ export const untilClosed = (socket: Socket) =>
   });
 
 /** Requests an answer that is too large for the sockets' buffers, and does not read it; resolves when it has begun. */
-export async function holdUnread(child: ApiProcess, path: string, token = tokens.a): Promise<Socket> {
-  const socket = await open(child);
+export async function holdUnread(api: ApiProcess, path: string, token = tokens.a): Promise<Socket> {
+  const socket = await open(api);
   socket.write(requestText(path, '', token));
   await new Promise((resolve) => socket.once('readable', resolve));
   return socket;
 }
 
 /** Fails unless the service answers the platform's health check and a client with a key. */
-export async function expectAnswering(child: ApiProcess): Promise<void> {
-  const health = await ask(child, '/health');
-  const page = await ask(child, '/v1/tickets?limit=1');
+export async function expectAnswering(api: ApiProcess): Promise<void> {
+  const health = await ask(api, '/health');
+  const page = await ask(api, '/v1/tickets?limit=1');
   expect([health.status, page.status]).toEqual([200, 200]);
 }
 

@@ -21,14 +21,14 @@ type Options = {
  * a proxy terminated TLS.
  */
 export const begin = (
-  child: Pick<Target, 'port' | 'isTls'>,
+  target: Pick<Target, 'port' | 'isTls'>,
   path: string,
-  { secure = child.isTls, headers = {}, agent = false }: Options = {},
+  { secure = target.isTls, headers = {}, agent = false }: Options = {},
 ) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const options = {
       host: '127.0.0.1',
-      port: child.port,
+      port: target.port,
       path,
       agent,
       rejectUnauthorized: false,
@@ -38,12 +38,12 @@ export const begin = (
   });
 
 /** Sends a request and reads the answer, which must match the OpenAPI document. */
-export async function ask(child: Target, path: string, options: Options = {}) {
-  const response = await begin(child, path, options);
+export async function ask(target: Target, path: string, options: Options = {}) {
+  const response = await begin(target, path, options);
   const { statusCode: status = 0, headers } = response;
   const text = await textOf(response);
   const received = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-  child.assertDocumented({ method: 'GET', path, status, headers: received, text });
+  target.assertDocumented({ method: 'GET', path, status, headers: received, text });
   return { status, headers, text };
 }
 

@@ -17,7 +17,7 @@ const messages = Array.from({ length: messageCount }, (_, index) =>
   build.message({ id: `msg_${String(index).padStart(4, '0')}`, content: 'x'.repeat(20_000) }),
 );
 const large = { id: 'msg_large', conversationId: 'conv_large', content: 'x'.repeat(12_000_000) };
-const children = useApiProcesses({
+const apis = useApiProcesses({
   ticket: [build.ticket({ id: 'ti_slow' })],
   conversation: ['conv_1', 'conv_large'].map((id) => build.conversation({ id })),
   message: [...messages, build.message(large)],
@@ -36,9 +36,9 @@ afterAll(() => proxy.cut());
 const keepAlive = () => ({ agent: new Agent({ keepAlive: true, maxSockets: Infinity }) });
 
 /** Sends SIGTERM; resolves when the service has begun to stop. */
-async function terminate(child: ApiProcess) {
-  const exited = child.stop();
-  await child.logged('stopping');
+async function terminate(api: ApiProcess) {
+  const exited = api.stop();
+  await api.logged('stopping');
   return { exited };
 }
 
@@ -50,41 +50,41 @@ const errorsOf = ({ log }: ApiProcess) =>
 
 describe('at SIGTERM', () => {
   test('ends after the shutdown delay, and does not wait for connections that were never used', async () => {
-    const child = await children.startServing({ ...children.tls, SHUTDOWN_DELAY_SECONDS: '1' });
-    const sockets = [connect(child.port, host), await open(child)];
+    const api = await apis.startServing({ ...apis.tls, SHUTDOWN_DELAY_SECONDS: '1' });
+    const sockets = [connect(api.port, host), await open(api)];
     const ended = sockets.map(untilClosed);
-    expect(await child.stop()).toBe(0);
-    expect(errorsOf(child)).toEqual([]);
+    expect(await api.stop()).toBe(0);
+    expect(errorsOf(api)).toEqual([]);
     await Promise.all(ended);
   });
 
   test('does not wait for an idle connection, however long it may stay open', async () => {
     const settings = { API_KEEP_ALIVE_SECONDS: '86400', SHUTDOWN_DELAY_SECONDS: '0' };
-    const child = await children.startServing({ ...proxied, ...settings });
+    const api = await apis.startServing({ ...proxied, ...settings });
     const kept = keepAlive();
-    const { headers } = await begin(child, '/v1/tickets?limit=1', kept).then(async (response) => {
+    const { headers } = await begin(api, '/v1/tickets?limit=1', kept).then(async (response) => {
       for await (const _ of response) void _;
       return response;
     });
     expect(headers['keep-alive']).toBe('timeout=86400');
-    expect(await child.stop()).toBe(0);
-    expect(errorsOf(child)).toEqual([]);
+    expect(await api.stop()).toBe(0);
+    expect(errorsOf(api)).toEqual([]);
   });
 
   test('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
-    const child = await children.startServing({ ...proxied, ...withoutTimeLimits() });
+    const api = await apis.startServing({ ...proxied, ...withoutTimeLimits() });
     proxy.trouble.holding = 'ti_slow';
     const kept = keepAlive();
-    const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
-    await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
-    const { control } = children.store;
-    const announced = () => processesOf(control).countDocuments({ pid: child.pid, state: 'running' });
+    const asked = Array.from({ length: 24 }, () => begin(api, '/v1/tickets/ti_slow', kept));
+    await eventually(async () => (await metricOf(api, 'api_requests_in_flight')) === asked.length);
+    const { control } = apis.store;
+    const announced = () => processesOf(control).countDocuments({ pid: api.pid, state: 'running' });
     // The first announcement may have failed: it waits one second for a store that is slow to be reached.
     await eventually(async () => (await announced()) === 1);
-    const { exited } = await terminate(child);
+    const { exited } = await terminate(api);
     // A drop waits for the requests of this replica until the last of them has ended.
     await eventually(() =>
-      expectAnswering(child).then(
+      expectAnswering(api).then(
         () => false,
         () => true,
       ),
@@ -98,7 +98,7 @@ describe('at SIGTERM', () => {
     );
     expect(responses.map(({ headers }) => headers.connection)).toEqual(asked.map(() => 'close'));
     expect(await exited).toBe(0);
-    expect(errorsOf(child)).toEqual([]);
+    expect(errorsOf(api)).toEqual([]);
     const ids = responses.map(({ headers }) => String(headers['request-id']));
     // `readTrace` throws if the request has no trace.
     for (const id of ids) await readTrace(control, id);
@@ -114,35 +114,35 @@ describe('at SIGTERM', () => {
       count: 1,
     },
   ])('completes an answer that $name, and closes its connection', async ({ path, list, count }) => {
-    const child = await children.startServing();
-    const response = await begin(child, path, keepAlive());
+    const api = await apis.startServing();
+    const response = await begin(api, path, keepAlive());
     expect(response.headers.connection).toBe('keep-alive');
-    const { exited } = await terminate(child);
+    const { exited } = await terminate(api);
     const body = JSON.parse(await textOf(response)) as Record<string, unknown[]>;
     expect(body[list]).toHaveLength(count);
     expect(await exited).toBe(0);
-    expect(errorsOf(child)).toEqual([]);
+    expect(errorsOf(api)).toEqual([]);
   });
 });
 
 describe('during the shutdown delay', () => {
   test('is not ready, and serves new and open connections with a request to leave', async () => {
-    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '300' });
+    const api = await apis.startServing({ SHUTDOWN_DELAY_SECONDS: '300' });
     const kept = keepAlive();
-    const first = await begin(child, '/v1/tickets', kept);
+    const first = await begin(api, '/v1/tickets', kept);
     await textOf(first);
     expect(first.headers.connection).toBe('keep-alive');
-    child.child.kill('SIGTERM');
-    await child.logged('stopping');
-    const ready = await child.admin('/readyz');
+    api.child.kill('SIGTERM');
+    await api.logged('stopping');
+    const ready = await api.admin('/readyz');
     expect({ status: ready.status, text: await ready.text() }).toEqual({ status: 503, text: 'stopping\n' });
     for (const via of [kept, keepAlive()]) {
-      const { statusCode, headers } = (await begin(child, '/v1/tickets', via)).resume();
+      const { statusCode, headers } = (await begin(api, '/v1/tickets', via)).resume();
       expect({ statusCode, connection: headers.connection }).toEqual({
         statusCode: 200,
         connection: 'close',
       });
     }
-    await child.stop('SIGKILL');
+    await api.stop('SIGKILL');
   });
 });

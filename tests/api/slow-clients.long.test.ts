@@ -6,13 +6,13 @@ import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, holdUnread, open, requestText, untilClosed } from './raw-socket.ts';
 
-const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
-let child: ApiProcess;
+const apis = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
+let api: ApiProcess;
 let secured: ApiProcess;
 
 beforeAll(async () => {
-  child = await children.startServing();
-  secured = await children.startServing(children.tls);
+  api = await apis.startServing();
+  secured = await apis.startServing(apis.tls);
 });
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
@@ -31,7 +31,7 @@ describe('slow clients', () => {
 
   test('are disconnected, with 408 if that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
-    const plain = await Promise.all(Array.from({ length: 50 }, () => open(child)));
+    const plain = await Promise.all(Array.from({ length: 50 }, () => open(api)));
     const closed = Promise.all([
       ...plain.map((socket) => dribble(socket, head)),
       dribble(await open(secured), head),
@@ -42,7 +42,7 @@ describe('slow clients', () => {
     let areAllClosed = false;
     void closed.then(() => (areAllClosed = true));
     await eventually(async () => {
-      await Promise.all([child, secured].map(expectAnswering));
+      await Promise.all([api, secured].map(expectAnswering));
       return areAllClosed;
     });
     expect(await closed).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
@@ -50,16 +50,16 @@ describe('slow clients', () => {
 
   test('that send a body slowly are answered without it, and disconnected', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
-    expect(await dribble(await open(child), text)).toBe('200');
+    expect(await dribble(await open(api), text)).toBe('200');
   });
 });
 
 test('clients that stop reading do not keep the process from stopping in order', async () => {
-  const { control, database } = children.store;
+  const { control, database } = apis.store;
   const message = { id: 'msg_1', conversationId: 'conv_1', content: 'x'.repeat(12_000_000) };
   await build.store(database, 'message', [build.message(message)]);
   await build.store(database, 'conversation', [build.conversation({ id: 'conv_1' })]);
-  const stopping = await children.startServing();
+  const stopping = await apis.startServing();
   await holdUnread(stopping, '/v1/conversations/conv_1/messages');
   expect(await stopping.stop()).toBe(0);
   await stopping.logged('closed connections with unread responses');
@@ -87,16 +87,16 @@ describe('oversized requests', () => {
       lost('400'),
     ],
   ])('%s gets its answer at most, and holds up no other client', async (_, bytes, statuses) => {
-    const socket = await open(child);
+    const socket = await open(api);
     const answered = untilClosed(socket);
     socket.write(bytes);
     expect(statuses).toContain(statusOf(await answered));
-    await expectAnswering(child);
+    await expectAnswering(api);
   });
 
   test('a body of 100 MB is not kept in memory', async () => {
-    const before = peakMegabytes(child);
-    const socket = await open(child);
+    const before = peakMegabytes(api);
+    const socket = await open(api);
     const closed = untilClosed(socket);
     socket.write(requestText('/v1/tickets', 'Content-Length: 104857600\r\n'));
     const megabyte = Buffer.alloc(1_048_576);
@@ -104,7 +104,7 @@ describe('oversized requests', () => {
       await new Promise((resolve) => socket.write(megabyte, resolve));
     }
     await closed;
-    expect(peakMegabytes(child) - before).toBeLessThan(50);
-    await expectAnswering(child);
+    expect(peakMegabytes(api) - before).toBeLessThan(50);
+    await expectAnswering(api);
   });
 });

@@ -12,7 +12,7 @@ import { mongoUrl, startStore, type TestStore, tokens } from './test-api.ts';
 /** A key that no replica has cached. */
 const newToken = 'svc_live_newnewnewnewnew1';
 
-const children = useApiProcesses({
+const apis = useApiProcesses({
   ticket: [
     ...['ti_slow', 'ti_1'].map((id) => build.ticket({ id })),
     build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
@@ -47,27 +47,27 @@ describe('a store with outages', () => {
   test('that is away at the start is 503 with Retry-After, and served without a restart once it is back', async () => {
     const port = await listen();
     await cut();
-    const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
+    const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
     const unavailable = async () => {
-      const { status, headers, text } = await ask(child, '/v1/tickets');
+      const { status, headers, text } = await ask(api, '/v1/tickets');
       return status === 503 && headers['retry-after'] === '5' && codeOf(text) === 'service_unavailable';
     };
-    const ready = async () => (await child.admin('/readyz')).status;
+    const ready = async () => (await api.admin('/readyz')).status;
     expect(await unavailable()).toBe(true);
-    expect((await ask(child, '/health')).status).toBe(200);
-    expect((await ask(child, '/v1/tickets', { headers: { Authorization: 'Bearer x' } })).status).toBe(401);
+    expect((await ask(api, '/health')).status).toBe(200);
+    expect((await ask(api, '/v1/tickets', { headers: { Authorization: 'Bearer x' } })).status).toBe(401);
     await eventually(async () => (await ready()) === 503);
     await listen(port);
-    await eventually(async () => (await ask(child, '/v1/tickets/ti_1')).status === 200);
+    await eventually(async () => (await ask(api, '/v1/tickets/ti_1')).status === 200);
     await eventually(async () => (await ready()) === 200);
-    expect(await child.stop()).toBe(0);
+    expect(await api.stop()).toBe(0);
     await cut();
   });
 
   test('is served again soon after an outage of the network, although connections were begun in it', async () => {
     const url = proxiedUrl(await listen(), 'heartbeatFrequencyMS=500');
-    const child = await children.start({ ...children.tls, MONGODB_URL: url });
-    const status = async () => (await ask(child, '/v1/tickets')).status;
+    const api = await apis.start({ ...apis.tls, MONGODB_URL: url });
+    const status = async () => (await ask(api, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
     trouble.silent = true;
     const begun = silentCount();
@@ -78,7 +78,7 @@ describe('a store with outages', () => {
     await eventually(async () => (await status()) === 200);
     expect(patient.isConnected()).toBe(false);
     await patient.close();
-    expect(await child.stop()).toBe(0);
+    expect(await api.stop()).toBe(0);
     await cut();
   });
 
@@ -86,32 +86,28 @@ describe('a store with outages', () => {
     const limits = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'];
     const raised = limits.map((name) => `${name}=3600000`).join('&');
     const options = `${raised}&waitQueueTimeoutMS=0&serverMonitoringMode=poll&retryReads=false`;
-    const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(await listen(), options) });
-    const status = async () => (await ask(child, '/v1/tickets')).status;
+    const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(await listen(), options) });
+    const status = async () => (await ask(api, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
     trouble.silent = true;
     await eventually(async () => (await status()) === 503);
     trouble.silent = false;
-    await child.stop();
+    await api.stop();
     await cut();
   });
 
   test('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
-    const child = await children.start({
-      ...children.tls,
-      MONGODB_URL: proxiedUrl(await listen()),
-      ADMIN_PORT: '0',
-    });
-    const status = async () => (await ask(child, '/v1/tickets')).status;
+    const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(await listen()), ADMIN_PORT: '0' });
+    const status = async () => (await ask(api, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
     trouble.isDemoted = true;
     await eventually(async () => (await status()) === 503);
     await eventually(() =>
-      child.log.some(({ reason }) => /is not the primary\. .*directConnection=true/.test(String(reason))),
+      api.log.some(({ reason }) => /is not the primary\. .*directConnection=true/.test(String(reason))),
     );
     trouble.isDemoted = false;
     await eventually(async () => (await status()) === 200);
-    expect(await child.stop()).toBe(0);
+    expect(await api.stop()).toBe(0);
     await cut();
   });
 
@@ -137,16 +133,16 @@ describe('a store with outages', () => {
   ])('is not served, and the log and /readyz name $reason, $name', async ({ reason, spoil, repair }) => {
     const other = await startStore();
     await spoil(other);
-    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
-    await eventually(async () => child.log.some((line) => String(line.reason).includes(reason)));
-    expect((await ask(child, '/v1/tickets')).status).toBe(503);
-    const readiness = await child.admin('/readyz');
+    const api = await apis.start({ ...apis.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
+    await eventually(async () => api.log.some((line) => String(line.reason).includes(reason)));
+    expect((await ask(api, '/v1/tickets')).status).toBe(503);
+    const readiness = await api.admin('/readyz');
     expect({ status: readiness.status, namesReason: (await readiness.text()).includes(reason) }).toEqual({
       status: 503,
       namesReason: true,
     });
     await repair(other);
-    await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+    await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
     await other.close();
   });
 });
@@ -159,15 +155,15 @@ test.each([
   const proxy = createStoreProxy(mongoUrl());
   const url = proxiedUrl(await proxy.listen(), 'maxPoolSize=3');
   // On a slow machine the last of the requests would otherwise wait for longer than a read may take.
-  const child = await children.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
+  const api = await apis.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
   proxy.trouble.holding = text;
   // The proxy holds the reads of these requests. A key may use all connections but two.
-  const slow = Array.from({ length: 60 }, () => begin(child, path));
+  const slow = Array.from({ length: 60 }, () => begin(api, path));
   try {
     await eventually(() => proxy.heldCount() >= 1);
     for (const token of [tokens.b, newToken]) {
       const headers = { Authorization: `Bearer ${token}` };
-      const answered = ask(child, '/v1/tickets/ti_b', { headers });
+      const answered = ask(api, '/v1/tickets/ti_b', { headers });
       const isServed = answered.then(({ status }) => status === 200 || status);
       // Otherwise a request that waits for the held reads would never end.
       await eventually(() => Promise.race([isServed, Promise.resolve(`${token} waits`)]));
@@ -178,7 +174,7 @@ test.each([
   }
   const answers = await Promise.all(slow);
   expect(answers.map((answer) => answer.resume().statusCode)).toEqual(slow.map(() => 200));
-  await child.stop();
+  await api.stop();
   await proxy.cut();
 });
 

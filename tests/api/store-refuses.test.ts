@@ -6,9 +6,9 @@ import * as build from './builders.ts';
 import { ask, codeOf } from './requests.ts';
 import { mongoUrl } from './test-api.ts';
 
-const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
+const apis = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 const proxy = createAnsweringProxy(mongoUrl());
-let child: ApiProcess;
+let api: ApiProcess;
 
 /** Any command that needs the rights of a user. */
 const needsRights = /^(?:find|aggregate|update|insert|delete|listIndexes) /;
@@ -28,12 +28,12 @@ function refuse(form: RegExp, refusal: Refusal, times = Infinity) {
   return () => left;
 }
 const refusedLines = (since: number) =>
-  child.log.slice(since).filter(({ msg, level }) => msg === 'request' && level === 'error') as {
+  api.log.slice(since).filter(({ msg, level }) => msg === 'request' && level === 'error') as {
     suppressed?: number;
   }[];
 
 beforeAll(async () => {
-  child = await children.startServing({ MONGODB_URL: proxiedUrl(await proxy.listen()) });
+  api = await apis.startServing({ MONGODB_URL: proxiedUrl(await proxy.listen()) });
 });
 afterEach(() => {
   proxy.state.answer = () => null;
@@ -54,25 +54,25 @@ test.each([
 ])('a read that is refused twice with %s (%i) is repeated, and answered', async (_, code) => {
   // The driver itself repeats some of them once.
   const left = refuse(lists, { code }, 2);
-  expect((await ask(child, '/v1/tickets')).status).toBe(200);
+  expect((await ask(api, '/v1/tickets')).status).toBe(200);
   expect(left()).toBe(0);
 });
 
 test('a read that is refused for longer is 503 with Retry-After, and the log says so once a second', async () => {
-  const { length: before } = child.log;
+  const { length: before } = api.log;
   refuse(lists, { code: 11_601, errmsg: 'operation was interrupted' });
   const startedMs = performance.now();
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(child, '/v1/tickets')));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(api, '/v1/tickets')));
   for (const { status, headers, text } of answers)
     expect({ status, retryAfter: headers['retry-after'], code: codeOf(text) }).toEqual({
       status: 503,
       retryAfter: '5',
       code: 'service_unavailable',
     });
-  expect((await child.admin('/livez')).status).toBe(200);
+  expect((await api.admin('/livez')).status).toBe(200);
   const passedSeconds = (performance.now() - startedMs) / 1_000;
   // The next log line counts the lines that the log has left out.
-  await ask(child, '/v1/tickets');
+  await ask(api, '/v1/tickets');
   const total = () =>
     refusedLines(before).reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0) === 21 ||
     refusedLines(before);
@@ -81,14 +81,14 @@ test('a read that is refused for longer is 503 with Retry-After, and the log say
 });
 
 test('a MongoDB whose name cannot be looked up is 503', async () => {
-  const lost = await children.start({ ...children.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
+  const lost = await apis.start({ ...apis.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
   const { status, headers } = await ask(lost, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 503, retryAfter: '5' });
 });
 
 test('a command that is wrong is a bug: 500 at once', async () => {
   const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
-  const { status, headers } = await ask(child, '/v1/tickets');
+  const { status, headers } = await ask(api, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'], left: left() }).toEqual({
     status: 500,
     retryAfter: undefined,
@@ -104,9 +104,9 @@ test('an overloaded MongoDB gets a few attempts of a request, which then fails w
     asked += 1;
     return overloaded;
   };
-  expect((await ask(child, '/v1/tickets')).status).toBe(503);
+  expect((await ask(api, '/v1/tickets')).status).toBe(503);
   expect(asked).toBeLessThanOrEqual(8);
-  expect((await child.admin('/livez')).status).toBe(200);
+  expect((await api.admin('/livez')).status).toBe(200);
 });
 
 test('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
@@ -117,10 +117,10 @@ test('connections whose user was dropped and created again are given up: no requ
       : null;
   const seen = new Set<number>();
   await eventually(async () => {
-    const { status } = await ask(child, '/v1/tickets');
+    const { status } = await ask(api, '/v1/tickets');
     seen.add(status);
-    return status === 200 && child.log.some(({ msg }) => String(msg).includes('opened again'));
+    return status === 200 && api.log.some(({ msg }) => String(msg).includes('opened again'));
   });
   expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-  expect((await child.admin('/livez')).status).toBe(200);
+  expect((await api.admin('/livez')).status).toBe(200);
 });

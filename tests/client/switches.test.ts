@@ -26,14 +26,13 @@ const changed = [
 
 // This hook comes before the hook of the processes, which closes the connection.
 afterAll(() => databaseOf(2).dropDatabase());
-const children = useApiProcesses();
+const apis = useApiProcesses();
 let api: ApiProcess;
 
 const ticketsOf = (tickets: { id: string }[], generation: number) =>
   tickets.map((fields) => build.ticket({ ...fields, title: `of generation ${generation}` }));
-const databaseOf = (number: number) =>
-  generationDatabase(children.store.control.client, children.store.name, number);
-const start = (port = '0') => children.startServing({ API_PORT: port });
+const databaseOf = (number: number) => generationDatabase(apis.store.control.client, apis.store.name, number);
+const start = (port = '0') => apis.startServing({ API_PORT: port });
 
 /** Makes a generation the active one, and waits until the API reads it. */
 async function promote(active: number): Promise<void> {
@@ -43,7 +42,7 @@ async function promote(active: number): Promise<void> {
     const state = number === active ? 'active' : 'standby';
     return { number, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
   });
-  await generationsOf(children.store.control).updateOne(
+  await generationsOf(apis.store.control).updateOne(
     { _id: 'active' },
     { $set: { generation: active, generations } },
   );
@@ -59,14 +58,14 @@ async function applyChanges(number: number): Promise<void> {
     .collection<{ _id: string }>('tickets')
     .deleteMany({ _id: { $in: documents.map(({ _id }) => _id) } });
   await build.store(databaseOf(number), 'ticket', documents);
-  await build.dataAsOf(children.store.control, new Date('2026-02-02T00:00:00Z'), number);
+  await build.dataAsOf(apis.store.control, new Date('2026-02-02T00:00:00Z'), number);
 }
 
 beforeEach(async () => {
   for (const number of [1, 2]) {
     await databaseOf(number).collection('tickets').deleteMany({});
     await build.store(databaseOf(number), 'ticket', ticketsOf(unchanged, number));
-    await build.dataAsOf(children.store.control, new Date('2026-02-01T00:00:00Z'), number);
+    await build.dataAsOf(apis.store.control, new Date('2026-02-01T00:00:00Z'), number);
   }
   await ensureIndexes(databaseOf(2));
   await build.store(databaseOf(2), 'apiKey', [build.apiKey(tokens.a, { id: 'key_a' })]);

@@ -70,7 +70,7 @@ const tickets = [
   ...Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` })),
   build.ticket({ id: 'ti_latest', updatedAt: latest }),
 ];
-const children = useApiProcesses({
+const apis = useApiProcesses({
   channel: [build.channel({ id: 'chan_1', type: 'email' })],
   qa: [build.qa({ id: 'qa_1' })],
 });
@@ -79,7 +79,7 @@ let api: ApiProcess;
 beforeAll(async () => {
   const jq = await run('jq', ['--version']);
   if (!jq.ok) await aptInstall(['jq']);
-  api = await children.startServing({ RATE_LIMIT_REQUESTS: '6' });
+  api = await apis.startServing({ RATE_LIMIT_REQUESTS: '6' });
 });
 
 const { components } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
@@ -127,7 +127,7 @@ describe.each(connectors)('the guide to $guide', (connector) => {
   };
 
   beforeAll(async () => {
-    const { database } = children.store;
+    const { database } = apis.store;
     await database.collection('tickets').deleteMany({});
     await build.store(database, 'ticket', tickets);
     const page = readFileSync(`docs/guides/${guide}.md`, 'utf8');
@@ -159,7 +159,7 @@ describe.each(connectors)('the guide to $guide', (connector) => {
 
   test('reads only the tickets that have changed at the next sync', async () => {
     if (!packages) return;
-    const { database } = children.store;
+    const { database } = apis.store;
     await database.collection<{ _id: string }>('tickets').deleteMany({ _id: { $in: ['ti_7', 'ti_8'] } });
     const changed = build.ticket({ id: 'ti_7', title: 'changed', updatedAt: '2026-03-02T00:00:00.000Z' });
     await build.store(database, 'ticket', [changed]);

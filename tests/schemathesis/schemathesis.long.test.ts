@@ -14,7 +14,7 @@ import { installPythonPackages, type PythonPackages } from '../support/python-pa
 /** The numbers of the items of each resource. A list of 30 items has several pages. */
 const itemNumbers = Array.from({ length: 30 }, (_, index) => index);
 const conversationId = conversationExample.id;
-const children = useApiProcesses({
+const apis = useApiProcesses({
   ticket: [
     build.ticket({ id: ticketExample.id }),
     ...itemNumbers.map((index) => build.ticket({ id: `ti_${index}`, status: index % 2 ? 'open' : 'closed' })),
@@ -36,13 +36,13 @@ const version = '4.32.5';
 beforeAll(async () => {
   const report = (line: string) => process.stdout.write(`${line}\n`);
   schemathesis = await installPythonPackages(report, `schemathesis-${version}`, [`schemathesis==${version}`]);
-  api = await children.start({ ...children.tls, RATE_LIMIT_REQUESTS: '1000000' });
+  api = await apis.start({ ...apis.tls, RATE_LIMIT_REQUESTS: '1000000' });
 });
 
 test('the API answers every request generated from the OpenAPI document as the document allows', async () => {
   // Schemathesis skips the endpoint from which it reads the document, so it reads a file.
   const served = await ask(api, '/openapi.json');
-  const document = join(children.folder, 'openapi.json');
+  const document = join(apis.folder, 'openapi.json');
   writeFileSync(document, served.text);
   const url = `https://localhost:${api.port}`;
   const { ok, output } = await run(
@@ -56,12 +56,12 @@ test('the API answers every request generated from the OpenAPI document as the d
       '--url',
       url,
       '--tls-verify',
-      children.tls.API_TLS_CERT ?? '',
+      apis.tls.API_TLS_CERT ?? '',
       '--header',
       `Authorization: Bearer ${tokens.a}`,
     ],
     {
-      cwd: children.folder,
+      cwd: apis.folder,
       env: { ...schemathesis.env, SCHEMATHESIS_HOOKS: join(__dirname, 'hooks.py') },
       limitMs: 400_000,
     },
