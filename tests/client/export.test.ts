@@ -153,7 +153,7 @@ describe('a run of an export', () => {
   test('starts from the beginning if the API refuses its cursor', async () => {
     await build.store(store.database, 'ticket', tickets(3));
     const next = '2026-02-01T00:00:00.000Z';
-    const since = JSON.stringify({ from: null, next, cursor: 'of another release' });
+    const since = JSON.stringify({ changedFrom: null, nextChangedFrom: next, cursor: 'of another release' });
     const batches = await batchesOf({ since });
     expect({ batches: batches.length, since: batches.at(-1)?.since }).toEqual({
       batches: 3,

@@ -8,6 +8,6 @@ import { sleep } from './signal.ts';
 export const createClient = (options: ClientOptions): Client =>
   createClientWith({ sleep, random: Math.random, nowMs: () => performance.now() }, options);
 
-/** Creates a client with its own wait, random source and clock, for tests. */
+/** Creates a client like `createClient`. Lets a test pass its own sleep, random source and clock. */
 export const createClientWith = (deps: RetryDeps, options: ClientOptions): Client =>
   createMethods(createRequests(deps, options));

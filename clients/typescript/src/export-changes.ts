@@ -15,7 +15,7 @@ export interface ExportOptions {
   threads?: boolean | undefined;
   /** Tickets in a page. The run fetches their threads before the next page. Default 100, the maximum. */
   limit?: number | undefined;
-  /** Threads that are fetched at once; each holds a page of messages in memory. Default 4. */
+  /** Threads that are fetched at once; each keeps a page of messages in memory. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -79,8 +79,8 @@ function stepTo(
   position: ExportPosition,
   refused: string | null = null,
 ): ExportStep {
-  const { from, cursor } = position;
-  const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: from ?? undefined } };
+  const { changedFrom, cursor } = position;
+  const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: changedFrom ?? undefined } };
   const read = async () => client.tickets.list({ ...query, startingAfter: cursor }, { signal });
   return { position, read, refused };
 }
@@ -93,7 +93,7 @@ async function* exportPage(
   run: ExportRun,
   { position: start, read, refused }: ExportStep,
 ): AsyncGenerator<ExportBatch, ExportStep | null, undefined> {
-  const { from, next, cursor } = start;
+  const { changedFrom, nextChangedFrom, cursor } = start;
   const { signal } = run;
   const page = await read().catch((error: unknown) => {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
@@ -102,23 +102,27 @@ async function* exportPage(
     throw error;
   });
   // The API refuses the cursor, for example after a release, so the run starts again.
-  if (!page) return stepTo(run, { from, next: null, cursor: null }, cursor);
-  const end = { from, next: earlier(next, page.dataAsOf), cursor: page.nextCursor };
-  let held: ChangedTicket | Thread | null = null;
+  if (!page) return stepTo(run, { changedFrom, nextChangedFrom: null, cursor: null }, cursor);
+  const end = {
+    changedFrom,
+    nextChangedFrom: earlier(nextChangedFrom, page.dataAsOf),
+    cursor: page.nextCursor,
+  };
+  let pending: ChangedTicket | Thread | null = null;
   for await (const { asOf, content } of readContents(run, page)) {
     signal.throwIfAborted();
-    end.next = earlier(end.next, asOf);
+    end.nextChangedFrom = earlier(end.nextChangedFrom, asOf);
     if (!content) continue;
-    if (held) yield { ...held, since: writePosition(start) };
-    held = content;
+    if (pending) yield { ...pending, since: writePosition(start) };
+    pending = content;
   }
-  if (held) yield { ...held, since: writePosition(end) };
+  if (pending) yield { ...pending, since: writePosition(end) };
   if (page.nextCursor !== null) return { position: end, read: page.nextPage, refused };
   // The last page had no batch, so the `since` of the caller still ends at the cursor. A change that is applied late
   // may sort before that cursor: the run reads again from its earliest Data-As-Of.
-  const newFrom = end.next.toISOString();
-  if (held || cursor === null || newFrom === from) return null;
-  return stepTo(run, { from: newFrom, next: null, cursor: null });
+  const newFrom = end.nextChangedFrom.toISOString();
+  if (pending || cursor === null || newFrom === changedFrom) return null;
+  return stepTo(run, { changedFrom: newFrom, nextChangedFrom: null, cursor: null });
 }
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);

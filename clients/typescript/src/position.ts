@@ -1,29 +1,35 @@
-/** The position of an export between two pages. */
+/** The point that an export has reached between two pages. */
 export type ExportPosition = {
-  /** The run exports changes from this instant on; null for everything. */
-  from: string | null;
-  /** The minimum `Data-As-Of` of the run so far, where the next run begins. */
-  next: Date | null;
+  /** The export contains the changes from this time on; null for everything. */
+  changedFrom: string | null;
+  /** The time at which the next export begins: the minimum `Data-As-Of` so far; null before the first page. */
+  nextChangedFrom: Date | null;
   /** The cursor of the next page; null for the first page. */
   cursor: string | null;
 };
 
-/** Returns a position as `since`: after the last page the instant at which the next run begins, otherwise JSON. */
-export const writePosition = ({ from, next, cursor }: ExportPosition): string =>
-  cursor === null && next ? next.toISOString() : JSON.stringify({ from, next, cursor });
+/**
+ * Writes a position as the text `since`: after the last page, the time at which the next export begins; before that,
+ * JSON.
+ */
+export const writePosition = ({ changedFrom, nextChangedFrom, cursor }: ExportPosition): string =>
+  cursor === null && nextChangedFrom
+    ? nextChangedFrom.toISOString()
+    : JSON.stringify({ changedFrom, nextChangedFrom, cursor });
 
-/** Reads `since`: the result of `writePosition`, or an instant that the caller chooses. The API validates instants. */
+/** Reads `since`: the result of `writePosition`, or a time that the caller chooses. The API validates times. */
 export function readPosition(since: string | undefined): ExportPosition {
-  if (since === undefined) return { from: null, next: null, cursor: null };
-  if (!since.startsWith('{')) return { from: since, next: null, cursor: null };
-  const { from, next, cursor } = parse(since);
-  const nextDate = typeof next === 'string' ? new Date(next) : null;
-  const isWhole = isTextOrNull(from) && isTextOrNull(next) && isTextOrNull(cursor);
-  if (!isWhole || Number.isNaN(nextDate?.getTime())) throw malformed();
-  return { from, next: nextDate, cursor };
+  if (since === undefined) return { changedFrom: null, nextChangedFrom: null, cursor: null };
+  if (!since.startsWith('{')) return { changedFrom: since, nextChangedFrom: null, cursor: null };
+  const { changedFrom, nextChangedFrom, cursor } = parseJson(since);
+  if (!isTextOrNull(changedFrom) || !isTextOrNull(nextChangedFrom) || !isTextOrNull(cursor))
+    throw malformed();
+  const nextDate = nextChangedFrom === null ? null : new Date(nextChangedFrom);
+  if (Number.isNaN(nextDate?.getTime())) throw malformed();
+  return { changedFrom, nextChangedFrom: nextDate, cursor };
 }
 
-function parse(since: string): { [Field in keyof ExportPosition]?: unknown } {
+function parseJson(since: string): { [Field in keyof ExportPosition]?: unknown } {
   try {
     return JSON.parse(since) as ExportPosition;
   } catch {

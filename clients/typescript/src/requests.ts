@@ -96,7 +96,11 @@ function listRequest<Item extends Listed>(
 async function* pagesFrom<Item>(
   readFirst: () => Promise<Page<Item>>,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  for (let page: Page<Item> | null = await readFirst(); page; page = await page.nextPage()) yield page;
+  let page: Page<Item> | null = await readFirst();
+  while (page) {
+    yield page;
+    page = await page.nextPage();
+  }
 }
 
 async function* itemsFrom<Item>(readFirst: () => Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {

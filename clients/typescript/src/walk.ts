@@ -39,7 +39,7 @@ export function addPage(walk: Walk, page: Visited): Walk {
   if (isRepeated) throw new EndlessListError(page);
   const pages = walk.pages + 1;
   if (pages < walk.replaceAt) return { ...walk, pages };
-  const item = page.data.find((each) => isSettled(each, page.dataAsOf));
+  const item = page.data.find((listed) => isSettled(listed, page.dataAsOf));
   return {
     pages,
     replaceAt: 2 * pages,

@@ -8,85 +8,91 @@ export type Field = {
   /** The type in words, in Markdown, such as `string or null`. */
   type: string;
   description: string;
-  /** The variant that has the field, in Markdown, such as `type` is `email`; null if all variants have it. */
-  only?: string | null;
+  /** The variant of a union that alone has the field, in Markdown, such as `type` is `email`; null if all have it. */
+  variant: string | null;
 };
 
 /**
- * The fields of a schema, each directly followed by the fields inside it. Of a union, the first variant gives the
- * discriminator and the fields that all variants share; the other fields name their variant in `only`.
+ * Lists the fields of a schema, each directly followed by its nested fields. For a union, lists the discriminator and
+ * the shared fields once, then each variant's other fields with `variant` set.
  */
-export function fieldsOf(
+export function listFields(
   spec: OpenApiDocument,
-  given: JsonSchema,
-  parent = '',
-  only: string | null = null,
+  parent: JsonSchema,
+  parentPath = '',
+  variant: string | null = null,
 ): Field[] {
-  const { schema, prefix } = withoutList(spec, given, parent);
-  const objects = variants(spec, schema).filter(({ properties }) => properties);
-  const [first] = objects;
+  const { schema, path } = itemOfList(spec, parent, parentPath);
+  const variants = nonNullAlternatives(spec, schema).filter(({ properties }) => properties);
+  const [first] = variants;
   if (!first) return [];
   const discriminator = resolve<Discriminated>(spec, schema).discriminator?.propertyName;
-  const isShared = (name: string) =>
-    objects.every((each) => JSON.stringify(property(each, name)) === JSON.stringify(property(first, name)));
-  const pathOf = (name: string) => (prefix ? `${prefix}.${name}` : name);
-  const fieldOf = (owner: JsonSchema, name: string): Field[] => {
-    const path = pathOf(name);
-    if (name === discriminator) return field(spec, discriminatorSchema(objects, name), path, only);
-    const own = property(owner, name);
-    if (!discriminator || isShared(name)) return field(spec, own, path, only);
+  const pathOf = (name: string) => (path ? `${path}.${name}` : name);
+  const isShared = (name: string) => name === discriminator || isSameInAll(variants, name);
+  const fieldsAt = (owner: JsonSchema, name: string): Field[] => {
+    const field = name === discriminator ? discriminatorSchema(variants, name) : property(owner, name);
+    if (!discriminator || isShared(name)) return withNestedFields(spec, field, pathOf(name), variant);
     const value = String(property(owner, discriminator).const);
-    return field(spec, own, path, `\`${pathOf(discriminator)}\` is \`${value}\``);
+    return withNestedFields(spec, field, pathOf(name), `\`${pathOf(discriminator)}\` is \`${value}\``);
   };
-  return objects.flatMap((owner) => {
+  return variants.flatMap((owner) => {
     const names = Object.keys(owner.properties ?? {});
-    const isOwn = (name: string) => name !== discriminator && !isShared(name);
-    const listed = owner === first ? names : names.filter(isOwn);
-    return listed.flatMap((name) => fieldOf(owner, name));
+    const listed = owner === first ? names : names.filter((name) => !isShared(name));
+    return listed.flatMap((name) => fieldsAt(owner, name));
   });
+}
+
+/** Returns the field with this schema, followed by its nested fields. */
+function withNestedFields(
+  spec: OpenApiDocument,
+  schema: JsonSchema,
+  path: string,
+  variant: string | null,
+): Field[] {
+  const description = schema.description ?? resolve<JsonSchema>(spec, schema).description ?? '';
+  const nested = listFields(spec, schema, path, variant);
+  return [{ path, type: typeOf(spec, schema), description, variant }, ...nested];
 }
 
 type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
-/** The schema of the discriminator of a union, such as `type`, with the values of all variants. */
-function discriminatorSchema(objects: JsonSchema[], name: string): JsonSchema {
-  const options = objects.map((each) => property(each, name));
+/** Whether all variants of a union have the same schema for a field. */
+const isSameInAll = (variants: JsonSchema[], name: string): boolean =>
+  new Set(variants.map((variant) => JSON.stringify(property(variant, name)))).size === 1;
+
+/** Returns one schema for the discriminator of a union, such as `type`, with the values of all variants. */
+function discriminatorSchema(variants: JsonSchema[], name: string): JsonSchema {
+  const options = variants.map((variant) => property(variant, name));
   const texts = options.map(({ const: value, description = '' }) => `\`${String(value)}\`: ${description}`);
   return { anyOf: options, description: texts.join(' ') };
 }
 
-function field(spec: OpenApiDocument, schema: JsonSchema, path: string, only: string | null): Field[] {
-  const description = schema.description ?? resolve<JsonSchema>(spec, schema).description ?? '';
-  const inner = fieldsOf(spec, schema, path, only);
-  return [{ path, type: typeOf(spec, schema), description, only }, ...inner];
-}
-
-/** The schema of the items of a list, at any depth, and the path of an item. */
-function withoutList(
+/** Returns the schema and path of the items of a list, at any depth. Returns any other schema unchanged. */
+function itemOfList(
   spec: OpenApiDocument,
-  given: JsonSchema,
-  prefix: string,
-): { schema: JsonSchema; prefix: string } {
-  const [list] = variants(spec, given).filter(({ items }) => items);
-  return list ? withoutList(spec, list.items as JsonSchema, `${prefix}[]`) : { schema: given, prefix };
+  schema: JsonSchema,
+  path: string,
+): { schema: JsonSchema; path: string } {
+  const [list] = nonNullAlternatives(spec, schema).filter(({ items }) => items);
+  return list ? itemOfList(spec, list.items as JsonSchema, `${path}[]`) : { schema, path };
 }
 
-/** The alternatives of a schema, which may contain null. */
-function alternatives(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
-  const schema = resolve<JsonSchema>(spec, given);
-  const options = schema.oneOf ?? schema.anyOf;
-  return options?.flatMap((each) => alternatives(spec, each)) ?? [schema];
+/** Returns the alternatives of a union, also those of nested unions, or the schema itself if it is not a union. */
+function alternatives(spec: OpenApiDocument, schema: JsonSchema): JsonSchema[] {
+  const resolved = resolve<JsonSchema>(spec, schema);
+  const options = resolved.oneOf ?? resolved.anyOf;
+  return options?.flatMap((option) => alternatives(spec, option)) ?? [resolved];
 }
 
-const variants = (spec: OpenApiDocument, given: JsonSchema) =>
-  alternatives(spec, given).filter(({ type }) => type !== 'null');
+const nonNullAlternatives = (spec: OpenApiDocument, schema: JsonSchema) =>
+  alternatives(spec, schema).filter(({ type }) => type !== 'null');
 
 /** The type of a schema in words, in Markdown, such as `string or null`. */
-export function typeOf(spec: OpenApiDocument, given: JsonSchema): string {
-  const names = alternatives(spec, given).flatMap((schema) =>
-    [schema.type ?? 'any'].flat().map((type) => typeName(spec, schema, type)),
+export function typeOf(spec: OpenApiDocument, schema: JsonSchema): string {
+  const names = alternatives(spec, schema).flatMap((alternative) =>
+    [alternative.type ?? 'any'].flat().map((type) => typeName(spec, alternative, type)),
   );
   const isNull = (name: string) => name === 'null';
   return [...new Set([...names.filter((name) => !isNull(name)), ...names.filter(isNull)])].join(' or ');
@@ -96,17 +102,20 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
   const { minimum, maximum, format, items, enum: values } = schema;
   if (type === 'null') return type;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
-  if (values)
-    return `${type}: ${values.flatMap((value) => (value === null ? [] : `\`${String(value)}\``)).join(', ')}`;
+  if (values) {
+    const texts = values.filter((value) => value !== null).map((value) => `\`${String(value)}\``);
+    return `${type}: ${texts.join(', ')}`;
+  }
   if (type === 'array') return `list of ${typeOf(spec, (items ?? {}) as JsonSchema)}`;
-  // zod bounds every integer to the range of JavaScript, which is no limit of the API.
+  // Zod limits every integer to the safe range of JavaScript. The reference omits that limit.
   if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
     return `${type} from ${minimum} to ${maximum}`;
   return format ? `${type} (${format})` : type;
 }
 
 /**
- * The object to which a reference leads, such as `#/components/schemas/Ticket`; any other object is returned as it is.
+ * Returns the object to which a reference leads, such as `#/components/schemas/Ticket`. Returns any other object
+ * unchanged.
  */
 export function resolve<Target extends object>(spec: OpenApiDocument, value: Target | Reference): Target {
   if (!('$ref' in value)) return value;

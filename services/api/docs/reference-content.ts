@@ -3,7 +3,7 @@ import { errorCodes } from '../http/error-envelope.ts';
 import type { JsonSchema } from '../openapi/json-schema.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Operation, Parameter, Response } from '../openapi/types.ts';
-import { type Field, fieldsOf, resolve, typeOf } from './fields.ts';
+import { type Field, listFields, resolve, typeOf } from './fields.ts';
 import type { Site } from './layout.ts';
 import { lexMarkdown } from './markdown.ts';
 
@@ -55,7 +55,7 @@ function headersOf(spec: OpenApiDocument): Field[] {
   const headers = new Map(responses.flatMap((response) => Object.entries(response.headers)));
   return [...headers].map(([path, header]) => {
     const { description, schema } = resolve<{ description: string; schema: JsonSchema }>(spec, header);
-    return { path, type: typeOf(spec, schema), description };
+    return { path, type: typeOf(spec, schema), description, variant: null };
   });
 }
 
@@ -68,14 +68,17 @@ function operationContent(spec: OpenApiDocument, path: string, operation: Operat
     path,
     summary,
     description,
-    parameters: operation.parameters.map((each) => parameterField(spec, resolve<Parameter>(spec, each))),
-    fields: body ? fieldsOf(spec, body.schema) : [],
+    parameters: operation.parameters.map((parameter) =>
+      parameterField(spec, resolve<Parameter>(spec, parameter)),
+    ),
+    fields: body ? listFields(spec, body.schema) : [],
     statuses: Object.entries(responses)
       .filter(([status]) => status !== '200')
       .map(([status, response]) => ({
         path: status,
         type: '',
         description: resolve<Response>(spec, response).description,
+        variant: null,
       })),
     samples,
     example: body?.example ? JSON.stringify(body.example, null, 2) : null,
@@ -85,7 +88,7 @@ function operationContent(spec: OpenApiDocument, path: string, operation: Operat
 function parameterField(spec: OpenApiDocument, { name, in: place, schema, description }: Parameter): Field {
   const { default: value } = schema as { default?: string | number };
   const fallback = value === undefined ? '' : `, default \`${value}\``;
-  return { path: name, type: `${place}, ${typeOf(spec, schema)}${fallback}`, description };
+  return { path: name, type: `${place}, ${typeOf(spec, schema)}${fallback}`, description, variant: null };
 }
 
 /** Turns the error codes in a description into links to their pages. */

@@ -47,8 +47,8 @@ const operationSection = (site: Site, operation: OperationContent): string => {
 
 const fieldList = (fields: Field[]): string =>
   fields
-    .map(({ path, type, description, only }) => {
-      const kinds = [type, only ? `only if ${only}` : ''].filter(Boolean).join(', ');
+    .map(({ path, type, description, variant }) => {
+      const kinds = [type, variant ? `only if ${variant}` : ''].filter(Boolean).join(', ');
       return `- \`${path}\`${kinds && ` (${kinds})`}: ${description}`;
     })
     .join('\n');

@@ -97,10 +97,10 @@ const fieldList = (fields: Field[]): Html =>
     ? html``
     : html`<dl class="fields">
         ${fields.map(
-          ({ path, type, description, only }) =>
+          ({ path, type, description, variant }) =>
             html`<dt>
                 <code>${path}</code>
-                <span>${renderInline(type)}${only ? html`, only if ${renderInline(only)}` : ''}</span>
+                <span>${renderInline(type)}${variant ? html`, only if ${renderInline(variant)}` : ''}</span>
               </dt>
               <dd>${renderInline(description)}</dd>`,
         )}

@@ -1,19 +1,21 @@
-const category =
+/** Returns a function that creates the catalogue entries of an error type. */
+const errorType =
   <const Type extends string>(type: Type) =>
   (status: number, message: string) => ({ status, type, message });
 
-const authentication = category('authentication_error');
-const request = category('invalid_request_error');
-const notFound = category('not_found');
-const validation = category('validation_error');
-const rateLimit = category('rate_limit_error');
-const api = category('api_error');
+const authentication = errorType('authentication_error');
+const invalidRequest = errorType('invalid_request_error');
+const notFound = errorType('not_found');
+const validation = errorType('validation_error');
+const rateLimit = errorType('rate_limit_error');
+const apiFailure = errorType('api_error');
 
 /**
- * Every error that a client can receive: its status, category and message. Codes are part of the public contract.
- * Messages may change: each names the part of the request at fault, and the fix.
+ * Every error that a client can receive, in the order of the statuses. Each message names the cause and the next step.
+ * Codes are part of the public contract; messages may change.
  */
 export const errorCatalogue = {
+  malformed_request: invalidRequest(400, 'The request is not valid HTTP; send it with an HTTP library.'),
   missing_api_key: authentication(
     401,
     'The request has no header `Authorization: Bearer <API_KEY>`; send your API key in this form.',
@@ -22,7 +24,7 @@ export const errorCatalogue = {
     401,
     'The API key in the header `Authorization` is malformed, unknown or archived; send the whole key, or create a new one.',
   ),
-  https_required: request(
+  https_required: invalidRequest(
     403,
     'The request used plain HTTP; send it over HTTPS, and replace any API key that it contained.',
   ),
@@ -36,11 +38,16 @@ export const errorCatalogue = {
     'Your organization has no conversation with the id in the path, or the conversation is archived; check the id.',
   ),
   channel_not_found: notFound(404, 'Your organization has no channel with the id in the path; check the id.'),
-  malformed_request: request(400, 'The request is not valid HTTP; send it with an HTTP library.'),
-  method_not_allowed: request(405, 'The API is read-only; use one of the methods in the header `Allow`.'),
-  request_timeout: request(408, 'The request was not complete in time; send it again.'),
-  uri_too_long: request(414, 'The path and query of the request are too long; shorten them.'),
-  headers_too_large: request(431, 'The headers of the request are too large; send fewer or shorter headers.'),
+  method_not_allowed: invalidRequest(
+    405,
+    'The API is read-only; use one of the methods in the header `Allow`.',
+  ),
+  request_timeout: invalidRequest(408, 'The request was not complete in time; send it again.'),
+  uri_too_long: invalidRequest(414, 'The path and query of the request are too long; shorten them.'),
+  headers_too_large: invalidRequest(
+    431,
+    'The headers of the request are too large; send fewer or shorter headers.',
+  ),
   invalid_query_parameter: validation(
     422,
     'The query parameter in `param` is not valid; correct or omit it.',
@@ -61,11 +68,11 @@ export const errorCatalogue = {
     429,
     'This API key has reached its rate limit; wait for the number of seconds in the header `Retry-After`.',
   ),
-  internal_error: api(
+  internal_error: apiFailure(
     500,
     'The API failed because of an error on our side; try again, and quote `requestId` if you contact support.',
   ),
-  service_unavailable: api(
+  service_unavailable: apiFailure(
     503,
     'The API cannot read the data now; send the request again after the number of seconds in the header `Retry-After`.',
   ),

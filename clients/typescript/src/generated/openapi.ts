@@ -611,8 +611,8 @@ export interface components {
         Error: {
             /** @description The error. */
             error: {
-                /** @description The cause of the error. Branch on this field. Now `missing_api_key`, `invalid_api_key`, `https_required`, `route_not_found`, `ticket_not_found`, `conversation_not_found`, `channel_not_found`, `malformed_request`, `method_not_allowed`, `request_timeout`, `uri_too_long`, `headers_too_large`, `invalid_query_parameter`, `invalid_path_parameter`, `invalid_cursor`, `conflicting_date_range`, `too_many_requests`, `internal_error`, `service_unavailable`. Later releases may add values. */
-                code: "missing_api_key" | "invalid_api_key" | "https_required" | "route_not_found" | "ticket_not_found" | "conversation_not_found" | "channel_not_found" | "malformed_request" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "headers_too_large" | "invalid_query_parameter" | "invalid_path_parameter" | "invalid_cursor" | "conflicting_date_range" | "too_many_requests" | "internal_error" | "service_unavailable" | (string & {});
+                /** @description The cause of the error. Branch on this field. Now `malformed_request`, `missing_api_key`, `invalid_api_key`, `https_required`, `route_not_found`, `ticket_not_found`, `conversation_not_found`, `channel_not_found`, `method_not_allowed`, `request_timeout`, `uri_too_long`, `headers_too_large`, `invalid_query_parameter`, `invalid_path_parameter`, `invalid_cursor`, `conflicting_date_range`, `too_many_requests`, `internal_error`, `service_unavailable`. Later releases may add values. */
+                code: "malformed_request" | "missing_api_key" | "invalid_api_key" | "https_required" | "route_not_found" | "ticket_not_found" | "conversation_not_found" | "channel_not_found" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "headers_too_large" | "invalid_query_parameter" | "invalid_path_parameter" | "invalid_cursor" | "conflicting_date_range" | "too_many_requests" | "internal_error" | "service_unavailable" | (string & {});
                 /**
                  * Format: uri
                  * @description The URL of the page about this code.
@@ -624,8 +624,8 @@ export interface components {
                 param?: string;
                 /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
                 requestId: string;
-                /** @description The category of the error. Now `authentication_error`, `invalid_request_error`, `not_found`, `validation_error`, `rate_limit_error`, `api_error`. Later releases may add values. */
-                type: "authentication_error" | "invalid_request_error" | "not_found" | "validation_error" | "rate_limit_error" | "api_error" | (string & {});
+                /** @description The category of the error. Now `invalid_request_error`, `authentication_error`, `not_found`, `validation_error`, `rate_limit_error`, `api_error`. Later releases may add values. */
+                type: "invalid_request_error" | "authentication_error" | "not_found" | "validation_error" | "rate_limit_error" | "api_error" | (string & {});
             };
         };
         /** @description A form. */
@@ -914,7 +914,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Any other error, such as 403 `https_required`, 400 `malformed_request`, 405 `method_not_allowed`, 408 `request_timeout`, 414 `uri_too_long`, 431 `headers_too_large`, 500 `internal_error`, 503 `service_unavailable`. */
+        /** @description Any other error, such as 400 `malformed_request`, 403 `https_required`, 405 `method_not_allowed`, 408 `request_timeout`, 414 `uri_too_long`, 431 `headers_too_large`, 500 `internal_error`, 503 `service_unavailable`. */
         OtherError: {
             headers: {
                 "Request-Id": components["headers"]["RequestId"];
