@@ -105,7 +105,7 @@ export type Fetched = {
   /** The leader epoch of the last batch, even if the patch filtered it out; -1 without an epoch. */
   leaderEpoch: number;
   /** The end of the log, as the broker saw it. */
-  end: number;
+  endOffset: number;
 };
 
 /** Reads a fetch of kafkajs: the patch delivers each record batch as one message. */
@@ -118,7 +118,7 @@ export function fetchedFrom(batch: Batch): Fetched {
     batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
     nextOffset: Number(batch.lastOffset()) + 1,
     leaderEpoch: leaderEpochOfLast(batch),
-    end: Number(batch.highWatermark),
+    endOffset: Number(batch.highWatermark),
   };
 }
 

@@ -62,7 +62,7 @@ describe('the offset at which a partition starts', () => {
   };
   const find = async () => {
     const [found] = await findStartOffsets(deps(), [unstartedPartition()]);
-    return found && { offset: found.offset, committed: found.committed, end: found.end };
+    return found && { offset: found.offset, committed: found.committed, end: found.endOffset };
   };
 
   test.each([

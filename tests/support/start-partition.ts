@@ -10,7 +10,7 @@ export const startAt = (offset: number) => ({
   offset,
   leaderEpoch: -1,
   comparedEpoch: 0,
-  end: offset,
+  endOffset: offset,
   topicId: null,
 });
 
@@ -61,5 +61,5 @@ export const received = (batches: RawBatch[], nextOffset: number) => ({
   batches,
   nextOffset,
   leaderEpoch: -1,
-  end: nextOffset,
+  endOffset: nextOffset,
 });

@@ -49,8 +49,8 @@ export function createFetchControl(
   const pauseOrResume = (partition: Partition): void => {
     const { topic, fetchState } = partition;
     if (fetchState.nextOffset === null) return;
-    fetchState.holdBack(full.has(topic));
-    const hasMemory = !fetchState.isHeld && partition.queuedBytes() <= shareBytes();
+    fetchState.setTopicFull(full.has(topic));
+    const hasMemory = !fetchState.isTopicFull && partition.queuedBytes() <= shareBytes();
     const mayFetch = !isStopping && hasMemory && !backingOff.has(partition);
     if (mayFetch && fetchState.nextOffset < positions.loadEnd(partitionKey(partition))) resume(partition);
     else pause(partition);

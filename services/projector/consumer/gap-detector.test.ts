@@ -8,7 +8,7 @@ const fetching = (partition: number) => {
     nextOffset: 5,
     leaderEpoch: 2,
     comparedEpoch: 2,
-    awaitedEpoch: -1,
+    uncomparedEpoch: -1,
     topicId: null as string | null,
     setCompared: (epoch: number) => void (fetchState.comparedEpoch = epoch),
     setTopicId: (id: string) => void (fetchState.topicId = id),
@@ -138,7 +138,7 @@ describe('the gap detector', () => {
     const { fetchState, asked, detect } = given(async () => ({ leaderEpoch: 2, endOffset: 5 }));
     await detect({ leaderEpoch: -1 });
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 0, compared: 2 });
-    fetchState.awaitedEpoch = 4;
+    fetchState.uncomparedEpoch = 4;
     await detect({ leaderEpoch: -1 }, 2);
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });

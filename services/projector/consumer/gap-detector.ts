@@ -68,7 +68,13 @@ export type Fetching = TopicPartition & { fetchState: ComparedState };
 
 type ComparedState = Pick<
   FetchState,
-  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'awaitedEpoch' | 'topicId' | 'setCompared' | 'setTopicId'
+  | 'nextOffset'
+  | 'leaderEpoch'
+  | 'comparedEpoch'
+  | 'uncomparedEpoch'
+  | 'topicId'
+  | 'setCompared'
+  | 'setTopicId'
 >;
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
@@ -133,10 +139,10 @@ async function compareEpochs(
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ): Promise<Map<Fetching, Compared>> {
   const currentEpochOf = (fetching: Fetching) => {
-    const { comparedEpoch, awaitedEpoch } = fetching.fetchState;
+    const { comparedEpoch, uncomparedEpoch } = fetching.fetchState;
     const reported = leaderEpochs.get(partitionKey(fetching)) ?? comparedEpoch;
     // Brokers that report no epoch of a leader still write one into each batch.
-    return reported >= 0 ? reported : Math.max(comparedEpoch, awaitedEpoch);
+    return reported >= 0 ? reported : Math.max(comparedEpoch, uncomparedEpoch);
   };
   const due = partitions.filter((fetching) => {
     const { leaderEpoch, comparedEpoch } = fetching.fetchState;

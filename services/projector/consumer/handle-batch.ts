@@ -32,11 +32,11 @@ export function handleBatch(
   if (expected === null) return;
   const fetched = fetchedFrom(payload.batch);
   if (fetched.error !== null) {
-    assigned.fetchState.recordError(fetched.error);
+    assigned.fetchState.fetchFailed(fetched.error);
     return assignment.backOff(assigned);
   }
-  if (fetched.throttledMs > 0) return assigned.fetchState.recordThrottling(fetched.throttledMs);
-  assigned.fetchState.recordSuccess();
+  if (fetched.throttledMs > 0) return assigned.fetchState.fetchThrottled(fetched.throttledMs);
+  assigned.fetchState.fetchSucceeded();
   if (fetched.offset !== expected) {
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
     // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
@@ -49,11 +49,11 @@ export function handleBatch(
   }
   // The log of the new leader may lack applied records. The gap detector compares it within a second or two.
   if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) {
-    assigned.fetchState.awaitComparison(fetched.leaderEpoch);
+    assigned.fetchState.markUncompared(fetched.leaderEpoch);
     return assignment.backOff(assigned);
   }
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
-  assignment.positions.observe(key, { end: received.end });
+  assignment.positions.observe(key, { end: received.endOffset });
   payload.resolveOffset(String(received.nextOffset - 1));
   onFetched(
     topic,
@@ -72,6 +72,6 @@ function beforeLoadEnd(fetched: Fetched, loadEnd: number): Received {
     nextOffset: Math.max(fetched.offset, later.baseOffset),
     // A log that has the later batch has every record before it, so the epoch of that batch serves the gap detector.
     leaderEpoch: leaderEpochOf(later.bytes),
-    end: fetched.end,
+    endOffset: fetched.endOffset,
   };
 }

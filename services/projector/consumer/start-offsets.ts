@@ -90,7 +90,7 @@ export async function findStartOffsets(
       leaderEpoch: read.leaderEpoch,
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
       committed: committed.get(key) ?? -1,
-      end: now.end,
+      endOffset: now.end,
       // While the brokers disagree about the id, the id of the applied log stays.
       topicId: now.topicId ?? read.topicId,
     });
@@ -196,7 +196,7 @@ function logOlderCommits(logger: Logger, startOffsets: StartOffset[]): void {
 }
 
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
-  const { assigned, offset, committed, end } = start;
+  const { assigned, offset, committed, endOffset } = start;
   const { topic, partition } = assigned;
   const isAhead = committed > offset;
   if (isAhead) {
@@ -208,7 +208,7 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
     );
   }
   seek(consumer, assigned, offset);
-  assignment.positions.observe(partitionKey(assigned), { position: offset, end });
+  assignment.positions.observe(partitionKey(assigned), { position: offset, end: endOffset });
   // The next commit then overwrites an offset that is ahead, even if the position has not moved.
   assigned.start(start, isAhead ? -1 : committed);
   assignment.updateFetching(assigned);

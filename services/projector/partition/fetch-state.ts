@@ -3,37 +3,32 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
-/** Where a partition starts to read, as it was checked. */
+/** The checked start of a partition. The other fields are those of `FetchState`. */
 export type ReadFrom = {
   offset: number;
-  /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
   leaderEpoch: number;
-  /** The epoch of the leader whose log was compared with the applied records. */
   comparedEpoch: number;
-  /** The end of the log. */
-  end: number;
+  endOffset: number;
   topicId: string | null;
 };
 
-/** The records that were fetched from the next offset on. */
+/** The result of one fetch, from the next offset on. The other fields are those of `FetchState`. */
 export type Received = {
   /** The batches that have records. */
   batches: RawBatch[];
-  /** The offset after all that was fetched with them. */
+  /** The next offset to fetch. It is after the batches without records, too. */
   nextOffset: number;
-  /** The leader epoch of the last batch; -1 if it is unknown. */
   leaderEpoch: number;
-  /** The end of the log, as its broker saw it. */
-  end: number;
+  endOffset: number;
 };
 
 /**
- * How far a partition was fetched, and from which log.
+ * The progress of the fetches of one partition, and the identity of the log that they read.
  *
- *   start                              start-offsets.ts has found the offset, and compared the log
- *   receive, recordSuccess             handle-batch.ts has queued records
- *   recordError, recordThrottling      the broker has delivered none: shown as the cause why records wait
- *   awaitComparison → setCompared      a new leader: gap-detector.ts compares its log before records are queued
+ *   start                          start-offsets.ts has found the offset, and compared the log
+ *   fetchSucceeded, receive        handle-batch.ts queues the fetched records
+ *   fetchFailed, fetchThrottled    the broker delivered no records; `status` shows this as the reason
+ *   markUncompared → setCompared   a new leader: gap-detector.ts compares its log before records are queued
  */
 export class FetchState {
   readonly #place: TopicPartition;
@@ -41,12 +36,12 @@ export class FetchState {
   #nextOffset: number | null = null;
   #leaderEpoch = -1;
   #comparedEpoch = -1;
-  #awaitedEpoch = -1;
+  #uncomparedEpoch = -1;
   #topicId: string | null = null;
-  #end = 0;
+  #endOffset = 0;
   #error: string | null = null;
   #throttledMs = 0;
-  #isHeld = false;
+  #isTopicFull = false;
 
   constructor({ topic, partition }: TopicPartition, logger: Logger) {
     this.#place = { topic, partition };
@@ -58,27 +53,27 @@ export class FetchState {
     return this.#nextOffset;
   }
 
-  /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
+  /** The leader epoch of the last record batch before the next offset; -1 if it is unknown. */
   get leaderEpoch(): number {
     return this.#leaderEpoch;
   }
 
   /**
-   * The epoch of the leader whose log was last compared with all that was fetched. The worker takes a batch of a later
-   * epoch only after a comparison with the log of its leader, which may have lost records.
+   * The epoch of the leader whose log was last compared with the records before the next offset. A batch of a later
+   * epoch is queued only after a comparison with the log of its leader, which may have lost records.
    */
   get comparedEpoch(): number {
     return this.#comparedEpoch;
   }
 
-  /** The epoch of the last batch that was put back to wait for a comparison with its leader's log; -1 without one. */
-  get awaitedEpoch(): number {
-    return this.#awaitedEpoch;
+  /** The epoch of the last batch that was not queued, because its leader's log was not compared; -1 without one. */
+  get uncomparedEpoch(): number {
+    return this.#uncomparedEpoch;
   }
 
-  /** Whether a batch was put back, and its leader's log has not been compared since. */
+  /** Whether a batch waits for the comparison with its leader's log. */
   get isComparing(): boolean {
-    return this.#awaitedEpoch > this.#comparedEpoch;
+    return this.#uncomparedEpoch > this.#comparedEpoch;
   }
 
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
@@ -86,9 +81,9 @@ export class FetchState {
     return this.#topicId;
   }
 
-  /** The end offset of the log, as last seen. */
-  get end(): number {
-    return this.#end;
+  /** The end offset of the log, as the broker last reported it. Until the first fetch, as start-offsets.ts read it. */
+  get endOffset(): number {
+    return this.#endOffset;
   }
 
   /** Whether the broker could not read the partition at the last fetch. */
@@ -101,51 +96,53 @@ export class FetchState {
     return this.#throttledMs;
   }
 
-  /** Whether it is not fetched because the queues are full, so it does not wait for its broker. */
-  get isHeld(): boolean {
-    return this.#isHeld;
+  /**
+   * Whether the queues of its topic are full. The partition is then not fetched, so it does not wait for its broker.
+   */
+  get isTopicFull(): boolean {
+    return this.#isTopicFull;
   }
 
-  start({ offset, leaderEpoch, comparedEpoch, end, topicId }: ReadFrom): void {
+  start({ offset, leaderEpoch, comparedEpoch, endOffset, topicId }: ReadFrom): void {
     assert(this.#nextOffset === null, 'a partition is started once');
-    assert(offset <= end, 'a partition starts within its log');
+    assert(offset <= endOffset, 'a partition starts within its log');
     this.#nextOffset = offset;
     this.#leaderEpoch = leaderEpoch;
     this.#comparedEpoch = comparedEpoch;
     this.#topicId = topicId;
-    this.#end = end;
+    this.#endOffset = endOffset;
   }
 
-  receive({ nextOffset, leaderEpoch, end }: Received): void {
+  receive({ nextOffset, leaderEpoch, endOffset }: Received): void {
     assert(this.#nextOffset !== null, 'a partition is fetched once it is started');
     assert(nextOffset >= this.#nextOffset, 'the next offset to fetch never falls');
     this.#nextOffset = nextOffset;
     this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
     // The broker may have read the end before the last of the records came.
-    this.#end = Math.max(this.#end, end, nextOffset);
+    this.#endOffset = Math.max(this.#endOffset, endOffset, nextOffset);
   }
 
   /** The broker cannot read the partition at the next offset. Each new error is logged once. */
-  recordError(error: string): void {
+  fetchFailed(error: string): void {
     if (error !== this.#error)
       this.#logger.error({ ...this.#place, error }, 'a broker cannot read a partition');
     this.#error = error;
   }
 
   /** The broker delivers nothing, because a quota throttles this client. */
-  recordThrottling(ms: number): void {
+  fetchThrottled(ms: number): void {
     this.#throttledMs = ms;
   }
 
   /** The broker can read the partition, and delivers. */
-  recordSuccess(): void {
+  fetchSucceeded(): void {
     this.#error = null;
     this.#throttledMs = 0;
   }
 
-  /** A batch of this epoch waits for the comparison with the log of its leader. */
-  awaitComparison(leaderEpoch: number): void {
-    this.#awaitedEpoch = leaderEpoch;
+  /** A batch of this epoch waits until the log of its leader is compared. */
+  markUncompared(leaderEpoch: number): void {
+    this.#uncomparedEpoch = leaderEpoch;
   }
 
   /** The log of the leader with this epoch contains everything that was fetched. */
@@ -153,14 +150,17 @@ export class FetchState {
     this.#comparedEpoch = leaderEpoch;
   }
 
-  /** Sets the id of the topic before the first record is read. Later, the records of the former topic would be lost. */
+  /**
+   * Allowed only until the first record is read. Later, the gap detector would take the records of the former topic for
+   * records of the new one, whose first records would be missing unnoticed.
+   */
   setTopicId(topicId: string): void {
-    assert(!this.#nextOffset, 'the id of a topic may change only before its first record is read');
+    const hasRead = this.#nextOffset !== null && this.#nextOffset > 0;
+    assert(!hasRead, 'the id of a topic may change only before its first record is read');
     this.#topicId = topicId;
   }
 
-  /** The queues are full, or no longer. */
-  holdBack(isHeld: boolean): void {
-    this.#isHeld = isHeld;
+  setTopicFull(isFull: boolean): void {
+    this.#isTopicFull = isFull;
   }
 }

@@ -12,7 +12,7 @@ describe('the cause for which the records of a partition wait', () => {
   };
   const unreadableAt = (offset: number): Partition => {
     const partition = startedAt(offset);
-    partition.fetchState.recordError('UNKNOWN');
+    partition.fetchState.fetchFailed('UNKNOWN');
     return partition;
   };
 
@@ -87,19 +87,19 @@ describe('the cause for which the records of a partition wait', () => {
   it('is the broker that cannot read the partition, once the fetched records are applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
-    partition.fetchState.recordError('UNKNOWN');
+    partition.fetchState.fetchFailed('UNKNOWN');
     const secondAttempt = await attempt(1);
     expect(causeOf(partition)).toBe('failing');
     secondAttempt.end();
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
-    partition.fetchState.recordSuccess();
+    partition.fetchState.fetchSucceeded();
     expect(causeOf(partition)).toBe('undelivered');
   });
 
   it('is a new leader until its log is compared', () => {
     const partition = startedAt(5);
-    partition.fetchState.awaitComparison(4);
+    partition.fetchState.markUncompared(4);
     expect(causeOf(partition)).toBe('new_leader');
     partition.fetchState.setCompared(4);
     expect(causeOf(partition)).toBe('undelivered');

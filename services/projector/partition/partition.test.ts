@@ -155,7 +155,7 @@ describe('the progress count of a partition', () => {
 it('a partition rejects a second start, a start outside its log and a fetch backwards', () => {
   const partition = createPartition({ apply: async () => nothingApplied });
   expect(() => partition.receive(received([], 6))).toThrow('is fetched once it is started');
-  expect(() => partition.start({ ...startAt(5), end: 4 }, 5)).toThrow('starts within its log');
+  expect(() => partition.start({ ...startAt(5), endOffset: 4 }, 5)).toThrow('starts within its log');
   partition.start(startAt(5), 5);
   expect(() => partition.start(startAt(5), 5)).toThrow('is started once');
   expect(() => partition.receive(received([], 4))).toThrow('never falls');

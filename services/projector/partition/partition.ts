@@ -97,7 +97,7 @@ export class Partition {
 
   /** Whether its records are applied up to the end of the log as last seen. */
   isCaughtUp(): boolean {
-    return this.#position !== null && this.#position >= this.fetchState.end;
+    return this.#position !== null && this.#position >= this.fetchState.endOffset;
   }
 
   /** The size of its batches in memory, compressed. */
@@ -204,7 +204,8 @@ export class Partition {
     // All that was fetched is applied.
     if (this.fetchState.hasFailed) return 'unreadable';
     if (this.fetchState.isComparing) return 'new_leader';
-    return cause === 'backlog' && this.#position < loadEnd && !this.fetchState.isHeld ? 'undelivered' : cause;
+    const isFetched = this.#position < loadEnd && !this.fetchState.isTopicFull;
+    return cause === 'backlog' && isFetched ? 'undelivered' : cause;
   }
 
   #startApplying(): void {
@@ -255,7 +256,7 @@ export class Partition {
    */
   async #waitForPrerequisites(position: number): Promise<void> {
     const { queue, waitForPrerequisites } = this.#deps;
-    const next = { topic: this.topic, position, end: () => this.fetchState.end };
+    const next = { topic: this.topic, position, end: () => this.fetchState.endOffset };
     await waitForPrerequisites(next, this.#stopping.signal, () => {
       this.#setState({ name: 'waiting', cause: 'prerequisites' });
       queue.releaseBatch();
