@@ -3,16 +3,16 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { ConsoleConfig } from './config.ts';
 
-/** Why a request is refused: its status, a text for the client, and headers. */
+/** The response to a refused request: its status, a text for the client, and headers. */
 type Refusal = { status: 401 | 403 | 421; text: string; headers?: Record<string, string> };
 
 type Access = Pick<ConsoleConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
 
-/** Returns why a request is refused, or null. */
-export function refusal(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {
+/** The refusal of a request; null if the request is allowed. */
+export function refusalOf(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {
   if (!isOwnHost(access, headers.host))
     return { status: 421, text: 'Unknown host name: CONSOLE_HOSTNAMES lists the names of the console.\n' };
-  if (isOfForeignPage(headers))
+  if (isEmbedded(headers))
     return { status: 403, text: 'A page of another site has sent this request. Open the console itself.\n' };
   const { CONSOLE_TOKEN: token } = access;
   if (!token || hasToken(token, headers.authorization)) return null;
@@ -37,10 +37,10 @@ function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefine
 }
 
 /**
- * Whether a page of another site loads this page as a picture, a script or a frame: many of these could keep MongoDB
- * busy. A link to the console is allowed. Only browsers send these headers, so programs are allowed.
+ * Whether a page of another site loads this page as a picture, a script or a frame. Many of these loads would burden
+ * MongoDB. A link to the console is allowed. Only browsers send these headers, so programs are allowed.
  */
-function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
+function isEmbedded(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'none' || site === 'same-origin') return false;
   return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
@@ -50,10 +50,10 @@ function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
 function hasToken(token: string, authorization: string | undefined): boolean {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(authorization ?? '') ?? [];
   const isBasic = scheme.toLowerCase() === 'basic';
-  const given = isBasic ? passwordIn(credentials) : credentials;
+  const presented = isBasic ? passwordIn(credentials) : credentials;
   // Hashes have the same length, so the time of a comparison does not reveal the token.
   const hash = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(given), hash(token));
+  return timingSafeEqual(hash(presented), hash(token));
 }
 
 /** The password in Basic credentials: the base64 of `user:password`. */

@@ -6,7 +6,7 @@ import Koa from 'koa';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { refusal } from './access.ts';
+import { refusalOf } from './access.ts';
 import { type Page, renderPage } from './layout.ts';
 import { deadLettersPage } from './pages/dead-letters.ts';
 import { explainPage } from './pages/explain.ts';
@@ -51,7 +51,7 @@ const connectionsMax = 200;
 type ConsoleDeps = SourceDeps & {
   logger: Logger;
   /** Null while this process works; otherwise the reason for a restart, in one line. */
-  live: () => string | null;
+  livenessFailure: () => string | null;
 };
 
 /** Starts the console. It reads MongoDB and Kafka, and changes nothing. Rejects if it cannot listen. */
@@ -74,19 +74,19 @@ export async function startConsole(deps: ConsoleDeps) {
   return { address, close };
 }
 
-function createApp({ config, logger, live }: ConsoleDeps, pages: Page[]): Koa {
+function createApp({ config, logger, livenessFailure }: ConsoleDeps, pages: Page[]): Koa {
   const app = new Koa();
   app.on('error', (error: unknown) => logger.error({ error }, 'a request failed'));
   return app.use(async (context) => {
     context.set(headers);
     if (context.path === '/livez') {
       // A supervisor has no token, so the answer only says whether to restart this process.
-      const isLive = live() === null;
+      const isLive = livenessFailure() === null;
       context.status = isLive ? 200 : 503;
       context.body = isLive ? 'ok\n' : 'its connections to MongoDB fail, although a new one works\n';
       return;
     }
-    const refused = refusal(config, context.req);
+    const refused = refusalOf(config, context.req);
     if (refused) {
       context.status = refused.status;
       context.set(refused.headers ?? {});

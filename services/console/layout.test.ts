@@ -1,7 +1,7 @@
 import { ago, breakable, duration, withAges } from './layout.ts';
 
 const now = new Date('2026-11-24T12:00:00.000Z');
-const text = (markup: { html: string }) => markup.html.replace(/<[^>]*>/g, '');
+const textOf = (markup: { html: string }) => markup.html.replace(/<[^>]*>/g, '');
 
 test.each([
   [0, '0 s ago'],
@@ -12,19 +12,19 @@ test.each([
   [-5, '0 s ago'],
   [-7_200, 'in 2 h'],
 ])('an instant %d seconds before now is shown as %s', (seconds, shown) => {
-  expect(text(ago(new Date(now.getTime() - seconds * 1_000), now))).toBe(shown);
+  expect(textOf(ago(new Date(now.getTime() - seconds * 1_000), now))).toBe(shown);
 });
 
-test('a duration is shown in the largest unit of which there are two', () => {
+test('a duration is shown in the largest unit that it fills at least twice', () => {
   expect([1, 119, 7_199, 7_200].map(duration)).toEqual(['1 s', '119 s', '120 min', '2 h']);
 });
 
-test('instants in a text are ages, with the instant as title', () => {
+test('instants in a text are replaced by their ages, with the instant as title', () => {
   const at = new Date(Date.now() - 7_200_000).toISOString();
   const shown = withAges(`expired at ${at}: <gone>; complete up to ${at} (7199 s ago), 0 left`);
-  expect(text(shown)).toBe('expired 2 h ago: &#60;gone&#62;; complete up to 2 h ago, 0 left');
+  expect(textOf(shown)).toBe('expired 2 h ago: &#60;gone&#62;; complete up to 2 h ago, 0 left');
   expect(shown.html).toContain(`<time title="${at}">`);
-  expect(text(withAges(`no projector has run since ${at}, or since ${at} or before`))).toBe(
+  expect(textOf(withAges(`no projector has run since ${at}, or since ${at} or before`))).toBe(
     'no projector has run for 2 h, or for 2 h or longer',
   );
 });
@@ -35,8 +35,8 @@ test.each([
   'key_2026-11-24T11:00:00Z of org_1',
   'ti_1-2026-11-24T11:00:00Z',
   '2026-11-24T11:00:00Z-1',
-])('%s has no instant, and stays as it is', (given) => {
-  expect(withAges(given).html).toBe(given);
+])('%s contains no instant and is unchanged', (text) => {
+  expect(withAges(text).html).toBe(text);
 });
 
 test('an id may break after its separators', () => {

@@ -9,7 +9,10 @@ import { readConsoleConfig } from './config.ts';
 import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
-boundHeapGrowth(60);
+/** The bound that was measured for the API. */
+const heapGrowthPercent = 60;
+
+boundHeapGrowth(heapGrowthPercent);
 const config = configOrExit(readConsoleConfig(process.env), 'console');
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
@@ -19,11 +22,11 @@ const poolMonitor = monitorPools({
   database: config.DATABASE_NAME,
   logger,
 });
-// A page shows at once that Kafka is away; the next reading tries again.
+// One retry only: a page must show soon that Kafka is unavailable. The next load of the page tries again.
 const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
 const { address, close } = await startedOrExit(
   logger,
-  startConsole({ config, mongo, kafka, logger, live: poolMonitor.failure }),
+  startConsole({ config, mongo, kafka, logger, livenessFailure: poolMonitor.failure }),
 );
 onShutdown(logger, [
   { name: 'pool monitor', close: async () => poolMonitor.stop(), deadlineMs: 1_000 },

@@ -3,7 +3,7 @@ import { countUnapplied } from '../../shared/control/ledger-store.ts';
 import { findReadModel, type LostCollection, readLost } from '../../shared/control/manifest.ts';
 import { liveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
-import type { TokenKeys } from '../../shared/keys/token-keys.ts';
+import type { TokenOwners } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
 import { filledPart, shareOf } from '../projector/dead-letters/byte-shares.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -23,7 +23,7 @@ export type Facts = {
   /** The collections of the control database that are gone, or have been replaced. */
   lost: LostCollection[];
   /** The tokens that the API refuses although an active key has them; null if MongoDB did not count them. */
-  sharedTokens: TokenKeys[] | null;
+  sharedTokens: TokenOwners[] | null;
   /** The generations that are not dropped. */
   generations: GenerationFacts[];
   kafka: KafkaFacts;

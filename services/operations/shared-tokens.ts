@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import type { GenerationRegistry } from '../../shared/control/generations.ts';
-import { keyOfToken, readTokenKeys, type TokenKeys } from '../../shared/keys/token-keys.ts';
+import { keyOfToken, readTokenOwners, type TokenOwners } from '../../shared/keys/token-keys.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 
 /** One reading examines at most this many tokens that several keys have. */
@@ -16,12 +16,12 @@ export async function readSharedTokens(
   control: Db,
   name: string,
   registry: GenerationRegistry | null,
-): Promise<TokenKeys[]> {
+): Promise<TokenOwners[]> {
   if (!registry) return [];
   const database = generationDatabase(control.client, name, registry.generation);
   const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
   if (hashes.length === 0) return [];
-  const tokens = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
+  const tokens = await readTokenOwners(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
   return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
 }
 

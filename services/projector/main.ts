@@ -19,8 +19,10 @@ import { monitorWallClock, startAgainCode, WallClockSet } from './wall-clock.ts'
 
 /** Enough for a cluster of some ten brokers. */
 const kafkaConnections = 30;
+/** With 50 percent the projector takes an eighth more processor time, and at most 28 MB less memory. */
+const heapGrowthPercent = 100;
 
-boundHeapGrowth(100);
+boundHeapGrowth(heapGrowthPercent);
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env), 'projector');
 const logOutput = createLogOutput();

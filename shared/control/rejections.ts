@@ -15,22 +15,28 @@ export const rejectionReasons = {
   undecodable:
     'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
   projector_error: "the projector's own code throws an error for the record, which is a bug",
-  skipped: 'an operator skipped the record, because its partition stood still at it',
+  skipped: 'an operator skipped the record, because it blocked its partition',
 } as const;
 
 /**
- * Why a record is dead-lettered. `detail` names fields and rules of the contract: it holds no value, and nothing that a
- * producer chooses, because the ledger groups records by it.
+ * The reason for a dead letter. `detail` names fields and rules of the contract. It has no value and no name that a
+ * producer chooses, because the ledger groups records by `detail`.
  */
 export type Rejection = { reason: keyof typeof rejectionReasons; detail: string };
 
-/** A step of the work on a record in which the projector's code may throw an error. */
+/**
+ * A step of the work on a record that a bug of the projector may end with an exception:
+ *
+ * - `parse` reads the event, `join` makes its document, and `engine` is any other step of applying the record
+ * - `content`, `identity` and `subjects` build the dead letter: the record's bytes, its organization and entity, and
+ *   the ids in it
+ */
 export type Step = 'parse' | 'join' | 'engine' | 'content' | 'identity' | 'subjects';
 
-/** Receives each step in which the code throws while it makes a dead letter. */
+/** Called for each step that throws while a dead letter is built. */
 export type OnStepFailed = (step: Step, error: unknown) => void;
 
-/** The rejection of a record for which the code throws. It omits the message of the error, which may quote data. */
+/** The rejection of a record at which a step throws. It omits the message of the error, which may quote data. */
 export const projectorError = (step: Step, error: unknown): Rejection => ({
   reason: 'projector_error',
   detail: `${step}: the code throws ${errorClass(error)}; the projector's log says where`,

@@ -10,12 +10,12 @@ import {
 import { readRecord } from './record-format.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
-export type FetchParts = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
+export type FetchInternals = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
 
 /** The Fetch API of kafkajs. */
-type FetchApi = { protocol: (options: { version: number }) => (request: FetchRequest) => Fetch };
+type FetchApi = { protocol: (options: { version: number }) => (request: FetchRequest) => FetchCall };
 type FetchRequest = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
-type Fetch = { request: unknown; requestTimeout: number; response: FetchResponse };
+type FetchCall = { request: unknown; requestTimeout: number; response: FetchResponse };
 type FetchResponse = {
   decode: (bytes: Buffer) => Promise<FetchData>;
   parse: (data: FetchData) => Promise<FetchData>;
@@ -38,7 +38,7 @@ type PartitionData = {
  * batch. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
-/** The message in place of a partition that its broker cannot read at this offset, or does not lead: the error. */
+/** Stands for a partition that the broker cannot read at this offset or does not lead. */
 export type ErrorMessage = { offset: string; error: string };
 /** The message of each requested partition if a quota throttles the client, so that the broker delivers nothing. */
 export type ThrottleMessage = { offset: string; throttledMs: number };
@@ -67,41 +67,44 @@ const fetchVersion = 11;
  * - it keeps everything decompressed in memory
  * - it takes quadratic time for the headers of a record
  * - it delivers records of overlapping aborted transactions
- * - it fetches a batch that compaction has emptied again and again, forever
+ * - it refetches forever a batch that compaction has emptied
  * - it rejects the whole response if it cannot decode one batch, or if the broker cannot read one partition
  */
-export function patchFetch(parts: FetchParts): void {
-  const { fetch } = parts;
+export function patchFetch(kafkajs: FetchInternals): void {
+  const { fetch } = kafkajs;
   const protocol = fetch.protocol.bind(fetch);
   fetch.protocol = ({ version }) => {
     if (version !== fetchVersion)
       throw new Error(
         `the brokers offer Fetch up to version ${version}; the projector needs version ${fetchVersion} (Kafka 2.8)`,
       );
-    const createFetch = protocol({ version });
+    const createCall = protocol({ version });
     return (request) => {
-      const original = createFetch({ ...request, topics: rotate(request.topics) });
+      const call = createCall({ ...request, topics: rotate(request.topics) });
       const response: FetchResponse = {
-        decode: (bytes) => decodeResponse(parts, bytes, request),
-        parse: async (data) => withoutEmpty(await original.response.parse(requirePermission(data))),
+        decode: (bytes) => decodeResponse(kafkajs, bytes, request),
+        parse: async (data) => {
+          requirePermission(data);
+          const parsed = await call.response.parse(data);
+          return withoutEmpty(parsed);
+        },
       };
-      return { ...original, response };
+      return { ...call, response };
     };
   };
 }
 
 /** Throws an error that names the topics which this client may not read. */
-function requirePermission(data: FetchData): FetchData {
+function requirePermission(data: FetchData): void {
   const refused = data.responses.filter(({ partitions }) =>
     partitions.some(({ errorCode }) => errorCode === topicAuthorizationFailed),
   );
   if (refused.length > 0) throw topicsRefused(refused.map(({ topicName }) => topicName));
-  return data;
 }
 
 /**
- * Rotates the topics, and the partitions of each topic, by a random number. Brokers return a batch beyond the limit of
- * its partition only for the first partition that has records, so each partition must come first now and then.
+ * Rotates the topics, and the partitions of each topic, by a random distance. Brokers return a batch beyond the limit
+ * of its partition only for the first partition that has records, so each partition must come first now and then.
  */
 const rotate = (topics: FetchRequest['topics']): FetchRequest['topics'] =>
   rotated(topics.map((topic) => ({ ...topic, partitions: rotated(topic.partitions) })));
@@ -112,7 +115,11 @@ function rotated<T>(items: T[]): T[] {
 }
 
 /** Decodes a Fetch response. The decoders of kafkajs describe the format. */
-async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRequest): Promise<FetchData> {
+async function decodeResponse(
+  parts: FetchInternals,
+  bytes: Buffer,
+  request: FetchRequest,
+): Promise<FetchData> {
   const decoder = new parts.Decoder(bytes);
   const clientSideThrottleTime = decoder.readInt32();
   // The error code and id of a fetch session, which kafkajs does not use.
@@ -142,14 +149,14 @@ const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): Fetc
     })),
   }));
 
-/** The errors of a broker that cannot read one partition, but may read others, by their code. */
-const readErrors = new Map([
+/** The errors of a broker that cannot read one partition, but may read others. */
+const readErrorsByCode = new Map([
   [-1, 'UNKNOWN'],
   [2, 'CORRUPT_MESSAGE'],
   [56, 'KAFKA_STORAGE_ERROR'],
 ]);
 
-/** The errors of a broker that does not lead a partition, or not yet, by their code. */
+/** The errors of a broker that does not lead a partition, or not yet. */
 const leaderErrorsByCode = new Map([
   [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
   [5, 'LEADER_NOT_AVAILABLE'],
@@ -178,25 +185,27 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
   }));
   const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
-  const fetchOffset = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
+  const fetchOffset = Number(requested.find((request) => request.partition === partition)?.fetchOffset ?? 0);
   // The messages are already filtered, so kafkajs must not filter them again.
   const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
-  const withError = (error: string) => ({
-    ...fields,
-    errorCode: 0,
-    messages: [{ offset: String(fetchOffset), error }],
-  });
-  const error = readErrors.get(errorCode) ?? leaderErrorsByCode.get(errorCode);
-  if (error !== undefined) return withError(error);
+  const error = readErrorsByCode.get(errorCode) ?? leaderErrorsByCode.get(errorCode);
+  if (error !== undefined) return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, error) };
   try {
     return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {
     // A control batch cannot be read, so it is unknown whether it ends an aborted transaction.
-    return withError('CORRUPT_MESSAGE');
+    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, 'CORRUPT_MESSAGE') };
   }
 }
 
-/** The bytes at the beginning of every frame: its offset, its length, and the fields up to the format. */
+const errorMessages = (fetchOffset: number, error: string): Message[] => [
+  { offset: String(fetchOffset), error },
+];
+
+/** A frame begins with its base offset, its length without these two fields, an epoch or a checksum, and its format. */
+const frameLengthAt = 8;
+const frameContentAt = 12;
+const frameFormatAt = 16;
 const frameBytes = 17;
 
 /**
@@ -204,15 +213,15 @@ const frameBytes = 17;
  * cannot be read, the remaining bytes become a batch of one offset, which cannot be decoded. A batch that the size
  * limit has truncated is left out, because a later fetch returns it whole.
  */
-function splitBatches(response: Buffer, fetchOffset: number): RawBatch[] {
+function splitBatches(records: Buffer, fetchOffset: number): RawBatch[] {
   const batches: RawBatch[] = [];
   let start = 0;
-  while (response.length - start >= frameBytes) {
-    const end = frameEnd(response, start);
-    if (end !== null && end > response.length) break;
+  while (records.length - start >= frameBytes) {
+    const end = frameEnd(records, start);
+    if (end !== null && end > records.length) break;
     // Copied, because a queued batch must not keep the response of all partitions in memory.
-    const bytes = Buffer.allocUnsafeSlow((end ?? response.length) - start);
-    response.copy(bytes, 0, start);
+    const bytes = Buffer.allocUnsafeSlow((end ?? records.length) - start);
+    records.copy(bytes, 0, start);
     if (end === null) {
       const nextOffset = Math.max(fetchOffset, (batches.at(-1)?.lastOffset ?? -1) + 1);
       return [...batches, { baseOffset: nextOffset, lastOffset: nextOffset, bytes }];
@@ -227,8 +236,8 @@ function splitBatches(response: Buffer, fetchOffset: number): RawBatch[] {
 
 /** The end of the frame that starts at `start`; null if its header cannot be read. */
 function frameEnd(bytes: Buffer, start: number): number | null {
-  const end = start + 12 + bytes.readInt32BE(start + 8);
-  const headerBytes = bytes.readInt8(start + 16) < 2 ? frameBytes : batchHeaderBytes;
+  const end = start + frameContentAt + bytes.readInt32BE(start + frameLengthAt);
+  const headerBytes = bytes.readInt8(start + frameFormatAt) < 2 ? frameBytes : batchHeaderBytes;
   return end - start < headerBytes ? null : end;
 }
 
@@ -255,9 +264,9 @@ function hasRecords({ bytes }: RawBatch, isAborted: AbortFilter): boolean {
   // A frame of another format counts as one with records, because its records must become dead letters.
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
-  const hasKey = header.isControl && bytes.length > batchHeaderBytes;
+  const hasControlRecord = header.isControl && bytes.length > batchHeaderBytes;
   const cursor = { bytes, at: batchHeaderBytes };
-  const firstKey = hasKey ? readRecord(cursor, { ...header, partition: 0 }).key : null;
+  const firstKey = hasControlRecord ? readRecord(cursor, { ...header, partition: 0 }).key : null;
   return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;
 }
 
@@ -269,12 +278,13 @@ export type BatchHeader = Pick<
 
 type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 
-/** Whether the transaction of a batch was aborted, by its header and the key of its first record. */
+/** Decides from a batch's header and the key of its first record whether its transaction was aborted. */
 type AbortFilter = (batch: BatchHeader, firstKey: Buffer | null | undefined) => boolean;
 
 /**
  * Returns a function to call for each batch, in the order of the log. As the Java consumer does, it decides whether the
- * transaction of the batch was aborted. Brokers list aborted transactions in the order in which they ended.
+ * transaction of the batch was aborted. Brokers list aborted transactions in the order in which they ended, so they are
+ * sorted by their first offset.
  */
 export function createAbortFilter(aborted: AbortedTransaction[]): AbortFilter {
   const upcoming = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));

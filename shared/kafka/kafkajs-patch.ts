@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch } from 'kafkajs';
-import { type FetchParts, leaderErrors, type Message, patchFetch } from './fetch-decoder.ts';
+import { type FetchInternals, leaderErrors, type Message, patchFetch } from './fetch-decoder.ts';
 import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
@@ -12,7 +12,7 @@ import { closeTimedOutConnections, type ConnectionParts } from './silent-connect
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
-type KafkajsParts = FetchParts &
+type KafkajsParts = FetchInternals &
   LeaderParts &
   ListenerParts &
   AuthenticationParts &

@@ -1,25 +1,29 @@
-import { keyOfToken, sameTokenMax, type TokenKey, type TokenKeys } from './token-keys.ts';
+import { type KeyCandidate, keyOfToken, sameTokenMax, type TokenOwners } from './token-keys.ts';
 
-const key = (id: string, state: TokenKey['state'] = 'active', orgId = 'org_a'): TokenKey => ({
+const key = (id: string, state: KeyCandidate['state'] = 'active', orgId = 'org_a'): KeyCandidate => ({
   id,
   orgId,
   state,
 });
 const most = Array.from({ length: sameTokenMax }, (_, index) => key(`key_${index}`));
-const given = (keys: TokenKey[]): TokenKeys => ({ keys, hasMore: false, isBlocked: false });
+const tokenOf = (candidates: KeyCandidate[]): TokenOwners => ({
+  candidates,
+  hasMore: false,
+  isBlocked: false,
+});
 
 describe('a token', () => {
-  it.each<[string, TokenKey[], string]>([
+  it.each<[string, KeyCandidate[], string]>([
     ['its only key', [key('key_1')], 'key_1'],
     ['the first of the active keys of one organization', [key('key_1'), key('key_2')], 'key_1'],
     ['as many keys as are examined', most, 'key_0'],
   ])('belongs to %s', (_, keys, id) => {
-    expect(keyOfToken(given(keys))).toMatchObject({ id });
-    expect(keyOfToken({ ...given(keys), isBlocked: true })).toBe('shared_token');
-    expect(keyOfToken({ ...given(keys), hasMore: true })).toBe('shared_token');
+    expect(keyOfToken(tokenOf(keys))).toMatchObject({ id });
+    expect(keyOfToken({ ...tokenOf(keys), isBlocked: true })).toBe('shared_token');
+    expect(keyOfToken({ ...tokenOf(keys), hasMore: true })).toBe('shared_token');
   });
 
-  it.each<[string, TokenKey[], string]>([
+  it.each<[string, KeyCandidate[], string]>([
     ['no key has', [], 'unknown'],
     ['only an archived key has', [key('key_1', 'archived')], 'unknown'],
     ['only blocked and archived keys have', [key('key_1', 'blocked'), key('key_2', 'archived')], 'unknown'],
@@ -28,6 +32,6 @@ describe('a token', () => {
     ['two organizations have', [key('key_1'), key('key_2', 'active', 'org_b')], 'shared_token'],
     ['another organization had', [key('key_1'), key('key_2', 'archived', 'org_b')], 'shared_token'],
   ])('that %s is refused', (_, keys, refusal) => {
-    expect(keyOfToken(given(keys))).toBe(refusal);
+    expect(keyOfToken(tokenOf(keys))).toBe(refusal);
   });
 });

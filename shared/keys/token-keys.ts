@@ -5,30 +5,33 @@ import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
 
 /** A key that has the hash of a token. A deleted key has no hash. */
-export type TokenKey = {
+export type KeyCandidate = {
   id: string;
   orgId: string;
   state: 'active' | 'archived' | 'blocked';
-  /** The requests that it may make in one window; undefined for the service's number. */
+  /** The requests that it may make in one window; undefined: the default of the service applies. */
   rateLimit?: number | undefined;
 };
 
-/** Whose token a request has: the API key, its organization, and the key's own rate limit, if it has one. */
+/** The API key of a request, its organization, and the key's own rate limit, if it has one. */
 export type Caller = { keyId: string; orgId: string; rateLimit?: number | undefined };
 
-/** Who has a token, in one generation. */
-export type TokenKeys = {
+/** The keys that have one token, in one generation. */
+export type TokenOwners = {
   /** In the order of their ids, at most `sameTokenMax`. */
-  keys: TokenKey[];
+  candidates: KeyCandidate[];
   /** Whether further keys, which the API does not examine, have the token. */
   hasMore: boolean;
-  /** Whether the token itself is blocked: its block outlives the key that an operator has blocked. */
+  /** Whether the token itself is blocked. It stays blocked after the blocked key was deleted. */
   isBlocked: boolean;
 };
 
 /**
- * Why a token is refused. `unknown`: no active key has it. `shared_token`: an active key shares it with an archived or
- * blocked key, or with a key of another organization; or more than `sameTokenMax` keys have it.
+ * The reason for which a token is refused:
+ *
+ * - `unknown`: no active key has it
+ * - `shared_token`: the token itself is blocked; or an active key shares it with an archived or blocked key, or with a
+ *   key of another organization; or more than `sameTokenMax` keys have it
  */
 export type TokenRefusal = 'unknown' | 'shared_token';
 
@@ -39,48 +42,49 @@ export type TokenRefusal = 'unknown' | 'shared_token';
 export const sameTokenMax = 10;
 
 /**
- * The key that a token belongs to, or why the token is refused. A revoked token stays revoked, and no organization
+ * The key that a token belongs to, or the reason for a refusal. A revoked token stays revoked, and no organization
  * takes over the token of another one. If several active keys of one organization have the token, it belongs to the
  * first by id. A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
  */
-export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | TokenRefusal {
+export function keyOfToken({ candidates, hasMore, isBlocked }: TokenOwners): KeyCandidate | TokenRefusal {
   if (hasMore) return 'shared_token';
-  const first = keys.find(({ state }) => state === 'active');
+  const first = candidates.find(({ state }) => state === 'active');
   if (!first) return 'unknown';
-  const isAlone = keys.every(({ state, orgId }) => state === 'active' && orgId === first.orgId);
-  return isAlone && !isBlocked ? first : 'shared_token';
+  const isAlone = candidates.every(({ state, orgId }) => state === 'active' && orgId === first.orgId);
+  if (isBlocked || !isAlone) return 'shared_token';
+  return first;
 }
 
 /**
- * Reads who has the tokens of these hashes, by hash. It reads blocks even if no key was found: otherwise the response
+ * Reads the keys that have the tokens of these hashes. It reads blocks even if no key was found: otherwise the response
  * time would reveal whether a key exists.
  */
-export async function readTokenKeys(
+export async function readTokenOwners(
   control: Db,
   database: Db,
   hashes: string[],
   options: FindOptions = {},
-): Promise<Map<string, TokenKeys>> {
+): Promise<Map<string, TokenOwners>> {
   const keysOf = await readKeysByHash(database, hashes, options);
   const ids = [...keysOf.values()].flat().map(({ _id }) => _id);
   const blocks = await blockedKeys(control)
     .find({ _id: { $in: [...ids, ...hashes] } }, { ...options, projection: { _id: 1 } })
     .toArray();
   const blocked = new Set(blocks.map(({ _id }) => _id));
-  const stateOf = ({ _id, state }: StoredKey): TokenKey['state'] => {
+  const stateOf = ({ _id, state }: StoredKey): KeyCandidate['state'] => {
     if (blocked.has(_id)) return 'blocked';
     return state.archivedAt ? 'archived' : 'active';
   };
-  const tokenKeys = (hash: string): TokenKeys => {
+  const ownersOf = (hash: string): TokenOwners => {
     const stored = keysOf.get(hash) ?? [];
-    const keys = stored.slice(0, sameTokenMax).flatMap((key) => {
+    const candidates = stored.slice(0, sameTokenMax).flatMap((key) => {
       const { _id: id, orgId } = key;
       if (!orgId || key.deletedAt) return [];
       return [{ id, orgId, state: stateOf(key), rateLimit: rateLimitOf(key) }];
     });
-    return { keys, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
+    return { candidates, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
   };
-  return new Map(hashes.map((hash) => [hash, tokenKeys(hash)]));
+  return new Map(hashes.map((hash) => [hash, ownersOf(hash)]));
 }
 
 /** A document without an organization is damaged and does not count as a key. */
@@ -99,8 +103,9 @@ function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
 
 /**
  * Reads the keys of some hashes in the order of the index. A reply has space for `sameTokenMax` keys of each hash, and
- * one more. A full reply means that a hash has too many keys, and that the reply may not have reached the last hashes:
- * they are read again.
+ * one more. In a full reply a hash has too many keys, so the reply may lack the last hashes, which are read again:
+ *
+ *   31 keys of the hashes a, b and c     a × 16 | b × 10 | c × 5, cut     reads c again
  */
 async function readKeysByHash(
   database: Db,
@@ -124,11 +129,15 @@ async function readKeysByHash(
     .limit(limit)
     .toArray();
   const found = Map.groupBy(keys, ({ state }) => state.tokenSha256);
-  for (const same of found.values()) same.sort((a, b) => (a._id < b._id ? -1 : 1));
+  for (const keysOfHash of found.values()) keysOfHash.sort((a, b) => (a._id < b._id ? -1 : 1));
   if (keys.length < limit) return found;
-  const last = keys.at(-1)?.state.tokenSha256 ?? '';
-  const isLastRead = (found.get(last) ?? []).length > sameTokenMax;
-  const unread = hashes.filter((hash) => hash > last || (hash === last && !isLastRead));
+  const unread = unreadHashes(hashes, found, keys.at(-1)?.state.tokenSha256 ?? '');
   if (unread.length === 0) return found;
   return new Map([...found, ...(await readKeysByHash(database, unread, options))]);
+}
+
+/** The hashes that a full reply lacks, wholly or in part. `last` is the hash of its last key. */
+function unreadHashes(hashes: string[], found: Map<string, StoredKey[]>, last: string): string[] {
+  const hasEnoughOfLast = (found.get(last) ?? []).length > sameTokenMax;
+  return hashes.filter((hash) => hash > last || (hash === last && !hasEnoughOfLast));
 }

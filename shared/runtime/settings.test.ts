@@ -6,7 +6,7 @@ const read = (environment: Environment) =>
   readConfig(kafkaSettings, { KAFKA_BROKERS: 'kafka:9092', ...environment }, kafkaRule);
 const user = { KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p' };
 
-it.each([
+test.each([
   [{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u' }, /^KAFKA_SASL_PASSWORD is not set/],
   [{ KAFKA_SASL_MECHANISM: 'oauthbearer', ...user }, /^KAFKA_SASL_TOKEN_URL is not set/],
   [
@@ -16,18 +16,19 @@ it.each([
   [{ KAFKA_SASL_TOKEN_SCOPE: 'kafka' }, /^KAFKA_SASL_TOKEN_SCOPE is set, but/],
   [{ KAFKA_TLS_CA: 'pem' }, /^KAFKA_TLS_CA is set, but KAFKA_SSL is not true$/],
   [{ KAFKA_SSL: 'true', KAFKA_TLS_CA: 'pem' }, /^KAFKA_TLS_CA: /],
-  [{ KAFKA_SSL: '1', KAFKA_TLS_CERT: 'pem' }, /^KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is$/],
-  [{ KAFKA_SSL: '1', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is$/],
-  [{ KAFKA_SSL: '1', KAFKA_TLS_CERT: 'pem', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT, KAFKA_TLS_KEY: /],
-])('Kafka settings that cannot hold together are one error: %j', (environment, error) => {
+  [{ KAFKA_SSL: 'true', KAFKA_TLS_CERT: 'pem' }, /^KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is$/],
+  [{ KAFKA_SSL: 'true', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is$/],
+  [{ KAFKA_SSL: 'true', KAFKA_TLS_CERT: 'pem', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT, KAFKA_TLS_KEY: /],
+])('contradictory Kafka settings yield one error: %j', (environment, error) => {
   expect(read(environment)).toEqual({ errors: [expect.stringMatching(error)] });
 });
 
-it('certificates are checked at the start, also whether the key belongs to the certificate', async () => {
-  const [one, other] = await Promise.all([1, 2].map(() => generate(undefined, { keySize: 2048 })));
-  const given = { KAFKA_SSL: 'true', KAFKA_TLS_CA: one?.cert, KAFKA_TLS_CERT: one?.cert };
-  expect(read({ ...given, KAFKA_TLS_KEY: one?.private })).toHaveProperty('config');
-  expect(read({ ...given, KAFKA_TLS_KEY: other?.private })).toEqual({
+test('a certificate must be valid, and the key must belong to it', async () => {
+  const pair = await generate(undefined, { keySize: 2048 });
+  const otherPair = await generate(undefined, { keySize: 2048 });
+  const settings = { KAFKA_SSL: 'true', KAFKA_TLS_CA: pair.cert, KAFKA_TLS_CERT: pair.cert };
+  expect(read({ ...settings, KAFKA_TLS_KEY: pair.private })).toHaveProperty('config');
+  expect(read({ ...settings, KAFKA_TLS_KEY: otherPair.private })).toEqual({
     errors: [expect.stringContaining('KAFKA_TLS_CERT, KAFKA_TLS_KEY: ')],
   });
 });

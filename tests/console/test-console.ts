@@ -49,7 +49,13 @@ export async function openConsole(environment: Record<string, string | undefined
   const client = createKafka(config, logger, { retries: 1 });
   client.logger().setLogLevel(logLevel.DEBUG);
   const kafka = reconnectingKafka(client);
-  const { address, close } = await startConsole({ config, mongo, kafka, logger, live: () => null });
+  const { address, close } = await startConsole({
+    config,
+    mongo,
+    kafka,
+    logger,
+    livenessFailure: () => null,
+  });
   const url = `http://127.0.0.1:${address.port}`;
   const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
   /** Returns the markup of a page that shows answers of MongoDB and Kafka. A page waits for them only for seconds. */

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb';
 import {
   type Caller,
   keyOfToken,
-  readTokenKeys,
+  readTokenOwners,
   type TokenRefusal,
 } from '../../../shared/keys/token-keys.ts';
 import { type ReadOptions, readRepeatedly } from '../store/deadline.ts';
@@ -96,7 +96,7 @@ export async function findCallers(
   hashes: string[],
   limits: ReadOptions,
 ): Promise<Map<string, Caller | TokenRefusal>> {
-  const tokens = await readTokenKeys(control, authDatabase, hashes, limits);
+  const tokens = await readTokenOwners(control, authDatabase, hashes, limits);
   const callers = [...tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
     const key = keyOfToken(token);
     if (typeof key === 'string') return [hash, key];

@@ -3,7 +3,7 @@ import { type BlockedKey, blockedKeys } from '../../../shared/control/blocked-ke
 import { readRegistry } from '../../../shared/control/generations.ts';
 import { readLost } from '../../../shared/control/manifest.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
+import { keyOfToken, readTokenOwners } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
@@ -74,7 +74,7 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
   const refused = new Set<string>();
   for (let start = 0; start < hashes.length; start += hashesPerRead) {
     const some = hashes.slice(start, start + hashesPerRead);
-    const tokens = await readTokenKeys(control, database, some);
+    const tokens = await readTokenOwners(control, database, some);
     for (const [hash, token] of tokens) if (keyOfToken(token) === 'shared_token') refused.add(hash);
   }
   return refused;

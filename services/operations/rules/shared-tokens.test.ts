@@ -6,7 +6,7 @@ const given = (sharedTokens: Facts['sharedTokens']) => facts([factsOf(1, 'active
 const token: NonNullable<Facts['sharedTokens']>[0] = {
   isBlocked: false,
   hasMore: false,
-  keys: [
+  candidates: [
     { id: 'key_1', orgId: 'org_a', state: 'archived' },
     { id: 'key_2', orgId: 'org_b', state: 'active' },
   ],

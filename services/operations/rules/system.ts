@@ -4,7 +4,7 @@ import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { refusedSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
-import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
+import type { TokenOwners } from '../../../shared/keys/token-keys.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Commands } from '../deployment.ts';
@@ -145,9 +145,9 @@ function lostBeginnings(facts: Facts): string | null {
 }
 
 /** Names the keys of the first tokens, but no token and no hash, which are secrets. */
-function refusedTokens(tokens: TokenKeys[]): string[] {
-  const named = tokens.slice(0, refusedTokensShown).map(({ keys, hasMore, isBlocked }) => {
-    const shown = keys.map(({ id, orgId, state }) => `${id} of ${orgId} (${state})`);
+function refusedTokens(tokens: TokenOwners[]): string[] {
+  const named = tokens.slice(0, refusedTokensShown).map(({ candidates, hasMore, isBlocked }) => {
+    const shown = candidates.map(({ id, orgId, state }) => `${id} of ${orgId} (${state})`);
     const more = hasMore ? ' and further keys' : '';
     const block = isBlocked ? ', and "keys block" has blocked it' : '';
     return (

@@ -50,9 +50,9 @@ export function createFetchControl(
     const { topic, fetchState } = partition;
     if (fetchState.nextOffset === null) return;
     fetchState.setTopicFull(full.has(topic));
-    const hasMemory = !fetchState.isTopicFull && partition.queuedBytes() <= shareBytes();
-    const mayFetch = !isStopping && hasMemory && !backingOff.has(partition);
-    if (mayFetch && fetchState.nextOffset < positions.loadEnd(partitionKey(partition))) resume(partition);
+    const isFetchable = fetchState.isFetchable(positions.loadEnd(partitionKey(partition)));
+    const hasMemory = partition.queuedBytes() <= shareBytes();
+    if (isFetchable && hasMemory && !isStopping && !backingOff.has(partition)) resume(partition);
     else pause(partition);
   };
   const updateAll = () => [...assigned.values()].forEach(pauseOrResume);

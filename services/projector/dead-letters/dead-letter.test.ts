@@ -1,19 +1,26 @@
 import { type Binary, BSON } from 'mongodb';
 import type { OnStepFailed } from '../../../shared/control/rejections.ts';
 import { type KafkaRecord, varint } from '../../../shared/kafka/record-format.ts';
-import { binary, rawHeaders, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
+import {
+  binary as binaryMode,
+  rawHeaders,
+  record,
+  structured,
+  tagBytes,
+} from '../../../tests/support/example-records.ts';
 import { parse } from '../events/parse.ts';
 import { type RecordFields, recordFields, recordOf, toBuffer } from './dead-letter.ts';
 
 const prefix = 'support.';
 
-function deadLetter(given: KafkaRecord, onFailed?: OnStepFailed): RecordFields {
-  const fields = recordFields('support.tags', prefix, given, onFailed);
+function deadLetter(rejected: KafkaRecord, onFailed?: OnStepFailed): RecordFields {
+  const fields = recordFields('support.tags', prefix, rejected, onFailed);
   if (!fields) throw new Error('the record has no bytes');
   return fields;
 }
 
-const long = (prefix: string) => prefix.padEnd(257, 'x');
+/** An id that is longer than the contract allows. */
+const tooLong = (start: string) => start.padEnd(257, 'x');
 
 test('a dead letter has the position of its record, its organization and its entity', () => {
   expect(deadLetter(structured({ orgid: 'org_7' }))).toMatchObject({
@@ -31,31 +38,34 @@ test.each<[string, KafkaRecord]>([
   ['that is not JSON', record(Buffer.from('{"orgid":"org_1"'))],
   ['that is a tombstone', record(null)],
   [
-    'whose organization and subject are longer than any',
-    structured({ orgid: long('org_'), subject: long('') }),
+    'whose organization and subject are longer than allowed',
+    structured({ orgid: tooLong('org_'), subject: tooLong('') }),
   ],
-])('a dead letter of a record %s names no organization and no version', (_, given) => {
-  expect(deadLetter(given)).toMatchObject({ orgId: null, versioned: null });
+])('a dead letter of a record %s names no organization and no version', (_, rejected) => {
+  expect(deadLetter(rejected)).toMatchObject({ orgId: null, versioned: null });
 });
 
 test.each<[string, KafkaRecord]>([
   ['structured', structured()],
-  ['binary', binary(tagBytes())],
-  ['a header that is not UTF-8', binary(tagBytes(), {}, { ce_id: Buffer.from([0xff, 0xfe]) })],
+  ['binary', binaryMode(tagBytes())],
+  ['a header that is not UTF-8', binaryMode(tagBytes(), {}, { ce_id: Buffer.from([0xff, 0xfe]) })],
   [
     'a header given twice, differently',
-    binary(tagBytes(), {}, { ce_id: [Buffer.from('a'), Buffer.from('b')] }),
+    binaryMode(tagBytes(), {}, { ce_id: [Buffer.from('a'), Buffer.from('b')] }),
   ],
   [
-    'headers without a value, and of names that a prototype has',
-    binary(tagBytes(), {}, { ce_extra: null, constructor: 'x', ['__proto__']: 'y', 'a.$b': '' }),
+    'headers without a value, and headers whose names exist on Object.prototype',
+    binaryMode(tagBytes(), {}, { ce_extra: null, constructor: 'x', ['__proto__']: 'y', 'a.$b': '' }),
   ],
   ['no key and no value', { ...record(null), key: null }],
-  ['bytes that are no text', { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) }],
-])('a record with %s is restored from its dead letter byte by byte', (_, given) => {
-  const restored = recordOf(deadLetter(given));
-  expect(restored).toEqual(given);
-  expect(parse('tag', restored)).toEqual(parse('tag', given));
+  [
+    'a key and a value that are not UTF-8',
+    { ...record(Buffer.from([0, 255, 0])), key: Buffer.from([255, 0]) },
+  ],
+])('a record with %s is restored from its dead letter byte by byte', (_, original) => {
+  const restored = recordOf(deadLetter(original));
+  expect(restored).toEqual(original);
+  expect(parse('tag', restored)).toEqual(parse('tag', original));
 });
 
 const megabyte = 1024 * 1024;
@@ -63,37 +73,40 @@ const megabyte = 1024 * 1024;
 const headersWithName = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
 const text = (bytes: Binary | null) => toBuffer(bytes)?.toString();
 
-test('the dead letter of an undecodable batch yields the batch restored, not a record', () => {
-  const undecodable = 'the records of offsets 7 to 9 cannot be decoded: it is broken';
+test('the dead letter of an undecodable batch is rejected again as undecodable', () => {
+  const undecodable = 'the records of offsets 7 to 9 cannot be decoded: unexpected end of data';
   const restored = recordOf(deadLetter({ ...structured(), undecodable }));
   expect(parse('tag', restored)).toMatchObject({ rejected: { reason: 'undecodable' } });
 });
 
 test('the size of a dead letter counts its bytes, each header, and its document', () => {
   const large = deadLetter(record(Buffer.alloc(9 * megabyte), { x: ['', ''] }, 'key'));
-  expect(large.bytes).toBe(9 * megabyte + 5);
-  expect(large.size).toBe(large.bytes + 2 * 64 + 1024);
+  const keyBytes = 3;
+  const headerNameBytes = 2;
+  expect(large.bytes).toBe(9 * megabyte + keyBytes + headerNameBytes);
+  // Two headers with 64 bytes of overhead each, and 1,024 bytes for the document.
+  expect(large.size).toBe(large.bytes + 2 * 64 + 1_024);
 });
 
 test.each([
   ['of many small headers', rawHeaders({ x: Array.from({ length: 20_000 }, () => '') })],
-  ['of a header whose name is no text', headersWithName(Buffer.alloc(6 * megabyte, 0xff))],
-])('the size of a dead letter %s is no less than that of its document', (_, headers) => {
+  ['of a header whose name is not UTF-8', headersWithName(Buffer.alloc(6 * megabyte, 0xff))],
+])('the size of a dead letter %s is at least the size of its document', (_, headers) => {
   const fields = deadLetter({ ...record(null), headers });
   expect(BSON.calculateObjectSize(fields)).toBeLessThanOrEqual(fields.size);
 });
 
 test('the subjects of a dead letter come from its whole record', () => {
   const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
-  const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
-  const fields = recordFields('support.messages', prefix, { ...given, key: null });
+  const message = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
+  const fields = recordFields('support.messages', prefix, { ...message, key: null });
   expect(fields?.subjects).toEqual(['msg_1', 'conv_1']);
 });
 
-describe('if the code throws for a field of a dead letter', () => {
-  const failing = (topic: string, given: KafkaRecord) => {
+describe('if a field of a dead letter cannot be built because of a bug', () => {
+  const failing = (topic: string, rejected: KafkaRecord) => {
     const steps: string[] = [];
-    const fields = recordFields(`${prefix}${topic}`, prefix, given, (step) => steps.push(step));
+    const fields = recordFields(`${prefix}${topic}`, prefix, rejected, (step) => steps.push(step));
     return { steps, fields };
   };
   const event = structured({ type: 'support.message.updated.v1', data: { id: 'msg_1', content: 'msg_2' } });
@@ -107,7 +120,7 @@ describe('if the code throws for a field of a dead letter', () => {
     expect(text(fields?.value ?? null)).toBe(event.value?.toString());
   });
 
-  test('the subjects become all ids in the bytes', () => {
+  test('the subjects fall back to every id in the bytes', () => {
     expect(failing('messages', unreadable).fields?.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
   });
 

@@ -96,13 +96,6 @@ export class FetchState {
     return this.#throttledMs;
   }
 
-  /**
-   * Whether the queues of its topic are full. The partition is then not fetched, so it does not wait for its broker.
-   */
-  get isTopicFull(): boolean {
-    return this.#isTopicFull;
-  }
-
   start({ offset, leaderEpoch, comparedEpoch, endOffset, topicId }: ReadFrom): void {
     assert(this.#nextOffset === null, 'a partition is started once');
     assert(offset <= endOffset, 'a partition starts within its log');
@@ -160,7 +153,13 @@ export class FetchState {
     this.#topicId = topicId;
   }
 
+  /** Called when the queues of its topic are full, or have space again. */
   setTopicFull(isFull: boolean): void {
     this.#isTopicFull = isFull;
+  }
+
+  /** Whether its next record before `loadEnd` may be fetched. Otherwise the partition does not wait for its broker. */
+  isFetchable(loadEnd: number): boolean {
+    return !this.#isTopicFull && this.#nextOffset !== null && this.#nextOffset < loadEnd;
   }
 }

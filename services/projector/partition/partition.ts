@@ -204,8 +204,7 @@ export class Partition {
     // All that was fetched is applied.
     if (this.fetchState.hasFailed) return 'unreadable';
     if (this.fetchState.isComparing) return 'new_leader';
-    const isFetched = this.#position < loadEnd && !this.fetchState.isTopicFull;
-    return cause === 'backlog' && isFetched ? 'undelivered' : cause;
+    return cause === 'backlog' && this.fetchState.isFetchable(loadEnd) ? 'undelivered' : cause;
   }
 
   #startApplying(): void {
