@@ -83,7 +83,7 @@ test.each([-1, 0, -(2 ** 63), 2 ** 63])(
   },
 );
 
-test('a span of records that share nothing has less than 300 KB, whatever their details', () => {
+test('a span of records that share nothing has less than 300 kB, even with long details', () => {
   const rejects = Array.from({ length: offsetsPerSpan }, (_, offset) =>
     reject(offset, { detail: `detail ${offset}`.padEnd(100) }),
   );

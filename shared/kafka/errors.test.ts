@@ -89,7 +89,7 @@ describe('an error of the brokers or of MongoDB', () => {
     }).toEqual({ errorClass: expected, isTransient: false, isRefusal: false });
   });
 
-  it('names its server, even inside other errors', () => {
+  it('an error names its server, even inside other errors', () => {
     expect(
       [new Error('group', { cause: brokerAnswer('UNKNOWN') }), afterRetries(new Error('bug'))].map(
         (error) => classify(error).server,

@@ -35,7 +35,7 @@ describe('the requests on a connection to a broker', () => {
 });
 
 describe('a fetch', () => {
-  test('asks for an equal share of each partition, and for short waits while one is paused', async () => {
+  test('a fetch asks for an equal share of each partition, and for short waits while one partition is paused', async () => {
     // A consumer group that records the wait and the share of each fetch.
     const paused: unknown[] = [];
     const waitsMs: number[] = [];

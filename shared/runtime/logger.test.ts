@@ -55,7 +55,7 @@ describe('an error in a log line', () => {
     expect(message('code 86. Drop the index')).toBe('code 86. Drop the index: the index exists');
   });
 
-  test('names each of several connection attempts', () => {
+  test('an error of several connection attempts names each attempt', () => {
     const error = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('timed out')]);
     expect(loggedError(error)).toMatchObject({
       errors: [{ message: 'connect ECONNREFUSED ::1' }, { message: 'timed out' }],

@@ -77,7 +77,7 @@ describe('an error of MongoDB', () => {
   );
 
   it.each([91, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436])(
-    'comes from a member that is not the primary, whatever its labels: code %i of a server',
+    'comes from a member that is not the primary, despite its labels: code %i of a server',
     (code) => {
       const labelled = answered(code, 'refused', ['RetryableWriteError']);
       expect([answered(code), labelled, bulk(code)].map(classOf)).toEqual(

@@ -28,7 +28,7 @@ it.each([
   [{ find: 'c', filter: {} }, { readConcern: { level: 'majority' } }],
   [{ hello: 1 }, {}],
   [{ dbStats: 1 }, {}],
-])('%j has its concern, whatever the default of the cluster is', async (command, concern) => {
+])('%j has its own concern instead of the default of the cluster', async (command, concern) => {
   const { whole } = await sent(command);
   expect(whole).toEqual({ ...command, ...concern });
   expect(Object.keys(whole)[0]).toBe(Object.keys(command)[0]);

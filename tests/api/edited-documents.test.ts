@@ -159,7 +159,7 @@ const countOf = async (kind: string) => {
 };
 
 describe.each(listedKinds)('a list with documents of the kind %s that an operator has edited', (kind) => {
-  test('answers every page, and names to the operator each document that it leaves out', async () => {
+  test('the API answers every page, and names to the operator each document that it leaves out', async () => {
     lines.splice(0);
     const before = await countOf(kind);
     const listed = new Set(await readAllIds(listOf[kind]));
@@ -186,7 +186,7 @@ describe.each(listedKinds)('a list with documents of the kind %s that an operato
     expect(named).not.toContain(`${prefixes[kind]}${untouched}`);
   });
 
-  test('names a document in the log once a minute', async () => {
+  test('the API names a document in the log once a minute', async () => {
     lines.splice(0);
     await readAllIds(listOf[kind]);
     expect(lines).toEqual([]);

@@ -154,7 +154,7 @@ test('every organization gets its own documents alone', () => {
     }
 });
 
-test('all at once they get the same answers, whatever shares a query', async () => {
+test('the ids get the same answers when all are requested at once and share queries', async () => {
   for (let round = 0; round < 5; round += 1) expect(await Promise.all(owners.map(askAtOnce))).toEqual(alone);
 });
 

@@ -7,7 +7,7 @@ import { host, metricOf } from './raw-socket.ts';
 
 const apis = useApiProcesses();
 
-test('shows the connections to MongoDB that are in use and idle, by pool', async () => {
+test('the metrics show the connections to MongoDB that are in use and idle, by pool', async () => {
   const api = await apis.startServing();
   const connections = (pool: string, state: string) =>
     metricOf(api, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
@@ -19,7 +19,7 @@ test('shows the connections to MongoDB that are in use and idle, by pool', async
   await eventually(async () => (await waiting()) === 0);
 });
 
-test('shows no age of data before it has read any', async () => {
+test('the metrics show no age of data before it has read any', async () => {
   const name = `${apis.store.name}_empty`;
   const api = await apis.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
   const { client } = apis.store;
@@ -30,7 +30,7 @@ test('shows no age of data before it has read any', async () => {
   await client.db(name).dropDatabase();
 });
 
-test('shows the first gap in the log of the served generation, until an operator has accepted it', async () => {
+test('the metrics show the first gap in the log of the served generation, until an operator has accepted it', async () => {
   const { control } = apis.store;
   const api = await apis.startServing();
   const shown = (gap: number) =>
@@ -50,7 +50,7 @@ test('shows the first gap in the log of the served generation, until an operator
   await shown(0);
 });
 
-test('has as many series as there are kinds of route, whatever clients without a key request', async () => {
+test('the metrics have one series for each kind of route, although clients without a key request random paths', async () => {
   const api = await apis.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];

@@ -234,7 +234,7 @@ test('the header Link of each page leads to the next one, and keeps the filters'
   expect(ids).toEqual(inOrder(expected));
 });
 
-test('the header Link is one link, whatever characters the path of the request has', async () => {
+test('the header Link is one link, even if the path of the request has its special characters', async () => {
   const path = `/v1/conversations/${bracketed}/messages?limit=1`;
   const answer = await begin({ port: Number(new URL(api.url).port), isTls: false }, path);
   answer.resume();

@@ -26,7 +26,7 @@ async function send(api: ApiProcess, bytes: string, secure = api.isTls): Promise
   return untilClosed(socket);
 }
 
-test('exits with 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
+test('the API exits with code 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
   const cert = join(apis.folder, 'none.pem');
   writeFileSync(cert, 'none');
   for (const given of [{ API_TLS_CERT: cert }, { API_TLS_KEY: '-----BEGIN hunter2' }]) {
@@ -55,7 +55,7 @@ test('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   expect((await get(tokens.a)).status).toBe(401);
 });
 
-test('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
+test('when the API starts, it removes the announcements of replicas that were lost over an hour ago', async () => {
   const replicas = processesOf(apis.store.control);
   const nowMs = (await storeTime(apis.store.control)).getTime();
   const announced = (_id: string, minutesAgo: number) =>
@@ -66,7 +66,7 @@ test('removes the announcements of replicas that were lost over an hour ago when
   expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
 
-test('names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
+test('the API names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const api = await apis.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
   const listening = await api.logged('admin server listening');
@@ -79,7 +79,7 @@ test('names its release in its log, its metrics and its announcement, and listen
   expect(await own()).toMatchObject([{ release: version }]);
 });
 
-test('decides the expiry of data by the clock of MongoDB, even if the clock of its host is a year ahead', async () => {
+test('the API decides the expiry of data by the clock of MongoDB, even if the clock of its host is a year ahead', async () => {
   const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
   const joined = build.conversationJoined({ channel });
   const storeNow = await storeTime(apis.store.control);
@@ -91,7 +91,7 @@ test('decides the expiry of data by the clock of MongoDB, even if the clock of i
   expect((await ask(api, '/v1/conversations/conv_new')).status).toBe(200);
 });
 
-test('keeps traces by the clock of MongoDB, even if the clock of its host is a year late', async () => {
+test('the API keeps traces by the clock of MongoDB, even if the clock of its host is a year late', async () => {
   const api = await apis.start({ ...apis.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
   const { headers } = await ask(api, '/health');
   const batches = requestTracesOf(apis.store.control);
@@ -102,7 +102,7 @@ test('keeps traces by the clock of MongoDB, even if the clock of its host is a y
   expect(keptMs / dayMs).toBeCloseTo(90, 1);
 });
 
-test('warns at its start if it may open fewer file descriptors than its limits need', async () => {
+test('the API warns at its start if it may open fewer file descriptors than its limits need', async () => {
   const script = 'ulimit -n 200 && exec "$0" services/api/main.ts';
   const settings = {
     MONGODB_URL: mongoUrl(),
@@ -116,7 +116,7 @@ test('warns at its start if it may open fewer file descriptors than its limits n
   await limited.stop();
 });
 
-test('logs a bounded number of requests without a key, and answers all', async () => {
+test('the API logs a bounded number of requests without a key, and answers all of them', async () => {
   const settings = { API_TRUSTED_PROXIES: '127.0.0.1' };
   const api = await apis.start(settings);
   await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
@@ -146,7 +146,7 @@ describe('with a certificate', () => {
     api = await apis.start({ ...apis.tls, API_BASE_URL: 'https://api.example.com/' });
   });
 
-  test('serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
+  test('the API serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
     await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
     expect(api.log.find(({ msg }) => msg === 'listening')).toMatchObject({ scheme: 'https', port: api.port });
     for (const path of ['/v1/tickets', '/health']) {
@@ -181,7 +181,7 @@ describe('with a certificate', () => {
     expect(head).toContain(`Request-Id: ${errorEnvelopeSchema.parse(JSON.parse(body)).error.requestId}`);
   });
 
-  test('answers a request with a body of 5 MB', async () => {
+  test('the API answers a request with a body of 5 MB', async () => {
     const body = Buffer.alloc(5_000_000, 'x');
     for (let times = 0; times < 5; times += 1) {
       const socket = await open(api, true);
@@ -192,7 +192,7 @@ describe('with a certificate', () => {
     }
   });
 
-  test('goes on after a connection that is reset before its first byte', async () => {
+  test('the API goes on after a connection that is reset before its first byte', async () => {
     const socket = await open(api, false);
     // The API accepts connections in their order.
     await ask(api, '/health');
@@ -200,7 +200,7 @@ describe('with a certificate', () => {
     expect((await ask(api, '/health')).status).toBe(200);
   });
 
-  test.each([true, false])('sends HSTS over TLS alone: TLS is %s', async (secure) => {
+  test.each([true, false])('the API sends HSTS over TLS alone: TLS is %s', async (secure) => {
     for (const line of ['nonsense', 'GET /health HTTP/1.0', 'GET /nothing HTTP/1.0']) {
       const text = await send(api, `${line}\r\n\r\n`, secure);
       expect(text).toMatch(/^HTTP\/1\.[01] \d{3} /);
@@ -227,13 +227,13 @@ describe('behind a proxy', () => {
       `Host: ${host}\r\n`,
       200,
     ]),
-  ])('requires one host of HTTP/1.1, and answers %s', async (_, hosts, status) => {
+  ])('the API requires one host of HTTP/1.1, and answers %s', async (_, hosts, status) => {
     const text = await send(api, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  test('refuses a second Authorization, of which a gateway may have checked another one', async () => {
+  test('the API refuses a second Authorization, because a gateway may have checked the other one', async () => {
     const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
     expect(await send(api, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
@@ -242,7 +242,7 @@ describe('behind a proxy', () => {
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  test('trusts the scheme that the proxy itself has added, also for HSTS', async () => {
+  test('the API trusts the scheme that the proxy itself has added, also for HSTS', async () => {
     const schemes = ['https', 'http', 'https, http'];
     const answers = await Promise.all(
       schemes.map((scheme) => via('/v1/nothing', { 'X-Forwarded-Proto': scheme })),
@@ -252,7 +252,7 @@ describe('behind a proxy', () => {
     expect(sent).toEqual([true, false, false]);
   });
 
-  test('logs one line per request, without tokens or queries', async () => {
+  test('the API logs one line per request, without tokens or queries', async () => {
     await via('/v1/tickets?status=secretive');
     await via('/v1/tickets?startingAfter=svc_live_secretive');
     await via('/v1/channels/secretive@example.com');

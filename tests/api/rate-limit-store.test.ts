@@ -62,7 +62,7 @@ const storeOf = (number: number, database = 'support') => ({
 const connect = (store: RateLimitStore, limit: RateLimit) =>
   connectRedisRateLimiter(store, limit, () => undefined);
 
-test('is one exact limit for all replicas, under concurrent requests and after their restart', async () => {
+test('the store keeps one exact limit for all replicas, under concurrent requests and after their restart', async () => {
   const store = storeOf(2);
   const limit = { requests: 10, windowSeconds: 3_600 };
   const a = await connect(store, limit);
@@ -84,7 +84,7 @@ test('is one exact limit for all replicas, under concurrent requests and after t
   restarted.close();
 });
 
-test('forgets a key that is not used any more', async () => {
+test('the store forgets a key that is not used any more', async () => {
   const store = storeOf(7);
   const limiter = await connect(store, { requests: 10, windowSeconds: 3_600 });
   await limiter.consume('key_a');
@@ -96,7 +96,7 @@ test('forgets a key that is not used any more', async () => {
   await operator.close();
 });
 
-test('takes the requests of a replica over TLS', async () => {
+test('the store takes the requests of a replica over TLS', async () => {
   const api = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/8`,
     NODE_EXTRA_CA_CERTS: apis.tls.API_TLS_CERT ?? '',
@@ -107,7 +107,7 @@ test('takes the requests of a replica over TLS', async () => {
   await operator.close();
 });
 
-test('counts a key for each database, so that two deployments may share the store', async () => {
+test('the store counts a key for each database, so that two deployments may share the store', async () => {
   const limit = { requests: 1, windowSeconds: 3_600 };
   const support = await connect(storeOf(4), limit);
   const staging = await connect(storeOf(4, 'staging'), limit);
@@ -130,7 +130,7 @@ test('counts a key for each database, so that two deployments may share the stor
   for (const { close } of [support, staging]) close();
 });
 
-test('counts a key by its own limit, also if that was raised or lowered during the window', async () => {
+test('the store counts a key by its own limit, even if that was raised or lowered during the window', async () => {
   const limiter = await connect(storeOf(6), { requests: 0, windowSeconds: 3_600 });
   const usages = [];
   for (const requests of [3, 3, 3, 3, 4, 1]) {
@@ -154,7 +154,7 @@ test('counts a key by its own limit, also if that was raised or lowered during t
   expect(lowered.resetMs).toBeGreaterThanOrEqual(3_599_999 - (lowered.answeredMs - raised.sentMs));
 });
 
-test('is a sliding window by the clock of the store', async () => {
+test('the window slides by the clock of the store', async () => {
   const limiter = await connect(storeOf(3), { requests: 2, windowSeconds: 2 });
   const admitted: { askedMs: number; answeredMs: number }[] = [];
   await eventually(async () => {
@@ -173,7 +173,7 @@ test('is a sliding window by the clock of the store', async () => {
 });
 
 describe('a store with outages', () => {
-  test('delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
+  test('an outage of the store delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
     const times = { shared: 0 };
     const logger = { info: () => (times.shared += 1), warn: () => undefined } as unknown as Logger;
     const deps = { nowMs: () => 0, logger, fallbacks: createMetrics().rateLimitFallbacks };
@@ -190,7 +190,7 @@ describe('a store with outages', () => {
     limiter.stop();
   });
 
-  test('may be unavailable at the start', async () => {
+  test('the store may be unavailable at the start of the API', async () => {
     const closed = await freePort();
     const api = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(api)).status === 200);

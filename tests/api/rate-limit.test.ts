@@ -21,7 +21,7 @@ const limits = ({ headers }: { headers: Headers }) =>
   );
 
 describe('the limit of a key', () => {
-  test('is reported in every authenticated response, whatever its status', async () => {
+  test('the limit is reported in every authenticated response of every status', async () => {
     await start({ RATE_LIMIT_REQUESTS: 20 });
     let remaining = 20;
     for (const [path, method, status] of [
@@ -50,7 +50,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  test('refuses further requests of the key until its window ends, which Retry-After names', async () => {
+  test('the limit refuses further requests of the key until its window ends, which Retry-After names', async () => {
     await start({ RATE_LIMIT_REQUESTS: 2 });
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
@@ -66,7 +66,7 @@ describe('the limit of a key', () => {
     });
   });
 
-  test('of one key refuses no request of another key', async () => {
+  test('the limit of one key refuses no request of another key', async () => {
     await start({ RATE_LIMIT_REQUESTS: 1 });
     await api.get('/v1/tickets');
     expect((await api.get('/v1/tickets')).status).toBe(429);
@@ -83,7 +83,7 @@ describe("a key's own limit", () => {
   const policyOf = async (token = tokens.a) =>
     (await api.get('/v1/tickets', { token })).headers.get('ratelimit-policy');
 
-  test("replaces the service's limit, and a change takes effect within six seconds, also during a window", async () => {
+  test("a key's own limit replaces the service's limit, and a change takes effect within six seconds, even during a window", async () => {
     await setOwnLimit(3);
     await start({ RATE_LIMIT_REQUESTS: 2 });
     const ask = async () => {
@@ -113,7 +113,7 @@ describe("a key's own limit", () => {
     expect(await ask()).toEqual({ status: 200, limit: 2, remaining: 1, reset: 60 });
   });
 
-  test('applies although the service limits no other key', async () => {
+  test("a key's own limit applies although the service limits no other key", async () => {
     await setOwnLimit(1);
     await start({ RATE_LIMIT_REQUESTS: 0 });
     expect(await policyOf()).toBe('1;w=60');
@@ -122,7 +122,7 @@ describe("a key's own limit", () => {
   });
 
   test.each([0, -5, 1.5, Number.NaN, '500', true])(
-    'is not %p, which an edit by hand has stored',
+    'a value %p that an edit by hand has stored is no limit',
     async (value) => {
       await setOwnLimit(value);
       await start({ RATE_LIMIT_REQUESTS: 7 });
@@ -130,7 +130,7 @@ describe("a key's own limit", () => {
     },
   );
 
-  test('is capped at the greatest value of the setting', async () => {
+  test("a key's own limit is capped at the greatest value of the setting", async () => {
     await setOwnLimit(Number.MAX_SAFE_INTEGER);
     await start({ RATE_LIMIT_REQUESTS: 7 });
     expect(await policyOf()).toBe('1000000;w=60');
@@ -148,7 +148,7 @@ describe('the limit of an address that guesses keys', () => {
   const guess = (address: string, token = `svc_live_${Math.random()}`) =>
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
-  test('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
+  test('the limit refuses further invalid keys, malformed ones included, until the window has passed', async () => {
     await start({}, { authFailuresMax: 3 });
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
@@ -173,7 +173,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1')).status).toBe(401);
   });
 
-  test('counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
+  test('the limit counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
     await start({}, { authFailuresMax: 3 });
     const forwarded = { 'X-Forwarded-For': '192.0.2.1' };
     const missing = () => api.get('/v1/tickets', { token: null, headers: forwarded });
@@ -192,7 +192,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
   });
 
-  test('admits every valid key, cached or not, and counts none of them', async () => {
+  test('the limit admits every valid key, cached or not, and counts none of them', async () => {
     await start({}, { authFailuresMax: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);
@@ -202,7 +202,7 @@ describe('the limit of an address that guesses keys', () => {
   });
 });
 
-test('looks archived and unknown keys up with the same single query', async () => {
+test('the API looks archived and unknown keys up with the same single query', async () => {
   const query = async (token: string) => {
     shared.commands.splice(0);
     await shared.get('/v1/tickets', { token });

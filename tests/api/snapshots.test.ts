@@ -34,7 +34,7 @@ async function whileAging(
 }
 
 describe('Data-As-Of', () => {
-  test('is never later than the clock of the store, even if the stored watermark is', async () => {
+  test('Data-As-Of is never later than the clock of the store, even if the stored watermark is', async () => {
     const since = await storeTime(api.store.control);
     const future = new Date(Date.now() + dayMs);
     await build.dataAsOf(api.store.control, future);
@@ -48,7 +48,7 @@ describe('Data-As-Of', () => {
   const collections = Object.values(resources).map(({ collection }) => collection);
 
   /** A watermark read after the data could promise changes that the data lacks; an export would then lose them. */
-  test.each(urls)('of %s is the watermark that was read before the data', async (path) => {
+  test.each(urls)('Data-As-Of of %s is the watermark that was read before the data', async (path) => {
     const before = new Date(clock.nowMs + 1_000);
     const after = new Date(clock.nowMs + 2_000);
     clock.nowMs += 10_000;
@@ -92,7 +92,7 @@ describe('a generation that is dropped while it is read', () => {
     ...urls.map((url) => [url, 'dropped'] as const),
     ['/v1/tickets', 'dropping'] as const,
     ['/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt', 'dropped'] as const,
-  ])('makes %s an error, and not empty: %s', async (path, state) => {
+  ])('a read of %s is an error, and not empty: %s', async (path, state) => {
     // given a request of the snapshot that is in use, and time that passes while its data is read
     expect((await api.get(path)).status).toBe(200);
     await dropActive(state);
@@ -104,7 +104,7 @@ describe('a generation that is dropped while it is read', () => {
     expect((await api.get(path)).status).toBe(200);
   });
 
-  test('makes a valid key that is first looked up in it an error, and not unknown', async () => {
+  test('a valid key that is first looked up in that generation is an error, and not unknown', async () => {
     expect((await api.get('/v1/tickets')).status).toBe(200);
     await dropActive('dropped');
     // Longer than a snapshot is used, and shorter than the look-up of a key may take.

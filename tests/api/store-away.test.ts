@@ -44,7 +44,7 @@ async function beginPatient() {
 describe('a store with outages', () => {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
 
-  test('that is away at the start is 503 with Retry-After, and served without a restart once it is back', async () => {
+  test('the API answers 503 with Retry-After while the store is away at the start, and serves it without a restart afterwards', async () => {
     const port = await listen();
     await cut();
     const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
@@ -64,7 +64,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  test('is served again soon after an outage of the network, although connections were begun in it', async () => {
+  test('the API serves again soon after an outage of the network and replaces connections that it began during the outage', async () => {
     const url = proxiedUrl(await listen(), 'heartbeatFrequencyMS=500');
     const api = await apis.start({ ...apis.tls, MONGODB_URL: url });
     const status = async () => (await ask(api, '/v1/tickets')).status;
@@ -82,7 +82,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  test('is 503 whatever limits of the driver the connection string raises', async () => {
+  test('the API answers 503 in time although the connection string raises the limits of the driver', async () => {
     const limits = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'];
     const raised = limits.map((name) => `${name}=3600000`).join('&');
     const options = `${raised}&waitQueueTimeoutMS=0&serverMonitoringMode=poll&retryReads=false`;
@@ -96,7 +96,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  test('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
+  test('the API answers 503 and is not ready while its server is not the primary, because its keys and data may be old', async () => {
     const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(await listen()), ADMIN_PORT: '0' });
     const status = async () => (await ask(api, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
@@ -130,21 +130,24 @@ describe('a store with outages', () => {
       spoil: (store: TestStore) => filledBy(store, projectionVersion + 1),
       repair: (store: TestStore) => filledBy(store, projectionVersion),
     },
-  ])('is not served, and the log and /readyz name $reason, $name', async ({ reason, spoil, repair }) => {
-    const other = await startStore();
-    await spoil(other);
-    const api = await apis.start({ ...apis.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
-    await eventually(async () => api.log.some((line) => String(line.reason).includes(reason)));
-    expect((await ask(api, '/v1/tickets')).status).toBe(503);
-    const readiness = await api.admin('/readyz');
-    expect({ status: readiness.status, namesReason: (await readiness.text()).includes(reason) }).toEqual({
-      status: 503,
-      namesReason: true,
-    });
-    await repair(other);
-    await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
-    await other.close();
-  });
+  ])(
+    'the API does not serve the store, and the log and /readyz name $reason, $name',
+    async ({ reason, spoil, repair }) => {
+      const other = await startStore();
+      await spoil(other);
+      const api = await apis.start({ ...apis.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
+      await eventually(async () => api.log.some((line) => String(line.reason).includes(reason)));
+      expect((await ask(api, '/v1/tickets')).status).toBe(503);
+      const readiness = await api.admin('/readyz');
+      expect({ status: readiness.status, namesReason: (await readiness.text()).includes(reason) }).toEqual({
+        status: 503,
+        namesReason: true,
+      });
+      await repair(other);
+      await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
+      await other.close();
+    },
+  );
 });
 
 // Each list is a query; requests by id share queries, and start another query when the last query is overdue.

@@ -44,7 +44,7 @@ describe('support-cli explain', () => {
     );
   });
 
-  test('names the Kafka record of each part of a document, and the missing references', async () => {
+  test('support-cli explain names the Kafka record of each part of a document, and the missing references', async () => {
     expect((await explained('ti_1')).documents).toMatchObject([
       {
         kind: 'ticket',
@@ -69,28 +69,31 @@ describe('support-cli explain', () => {
     ]);
   });
 
-  test('says why a document is not served', async () => {
+  test('support-cli explain says why a document is not served', async () => {
     const { text } = await cli('explain', 'conv_pending');
     expect(text).toContain('pending: not served, because a required reference is missing');
     expect(text).toMatch(/^ {2}channel +channel chan_missing: missing/m);
   });
 
-  test.each(['conv_expired', 'msg_expired'])('says that the retention of %s has ended', async (id) => {
-    const [document] = (await explained(id)).documents;
-    expect(document).toMatchObject({ status: 'living', servedUntil: matching(/Z$/) });
-    const { text } = await cli('explain', id);
-    expect(text).toContain(`expired at ${document?.servedUntil}: the API answers 404`);
-    expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
-  });
+  test.each(['conv_expired', 'msg_expired'])(
+    'support-cli explain says that the retention of %s has ended',
+    async (id) => {
+      const [document] = (await explained(id)).documents;
+      expect(document).toMatchObject({ status: 'living', servedUntil: matching(/Z$/) });
+      const { text } = await cli('explain', id);
+      expect(text).toContain(`expired at ${document?.servedUntil}: the API answers 404`);
+      expect((await explained('conv_1')).documents).toMatchObject([{ servedUntil: null }]);
+    },
+  );
 
-  test('names the Kafka tombstone of an entity, and its record only if it came back', async () => {
+  test('support-cli explain names the Kafka tombstone of an entity, and its record only if it came back', async () => {
     const gone = { orgId: null, status: 'deleted', record: null, tombstone: { topic: topic('contact') } };
     expect((await explained('con_gone')).documents).toMatchObject([{ kind: 'contact', ...gone }]);
     const again = { status: 'living', record: { offset: 5 }, tombstone: { offset: 4 } };
     expect((await explained('con_again')).documents).toMatchObject([again]);
   });
 
-  test('says that a reference is to an entity of another organization', async () => {
+  test('support-cli explain says that a reference is to an entity of another organization', async () => {
     const [document] = (await explained('ti_2')).documents;
     expect(document?.references).toMatchObject([
       { id: 'con_again', status: 'living', version: 2 },
@@ -102,7 +105,7 @@ describe('support-cli explain', () => {
     expect(contact).toMatchObject({ status: 'deleted' });
   });
 
-  test('exits 1 for an id that no document and no dead letter names', async () => {
+  test('support-cli explain exits with code 1 for an id that no document and no dead letter names', async () => {
     expect(await cli('explain', 'ti_unknown')).toMatchObject({
       code: 1,
       text: matching(/^ti_unknown: no living generation .* and no dead letter names it\. Complete/),
@@ -110,7 +113,7 @@ describe('support-cli explain', () => {
     expect(await cli('explain', 'ti_unknown', '--json')).toMatchObject({ code: 1 });
   });
 
-  test('names the records of an entity that were refused, and the command that shows each', async () => {
+  test('support-cli explain names the records of an entity that were refused, and the command that shows each', async () => {
     const [refused = ''] = (await deadLetters(({ offset }) => offset === 1)).map(({ _id }) => _id);
     const { code, text } = await cli('explain', 'con_1');
     expect(code).toBe(0);
@@ -127,7 +130,7 @@ describe('support-cli explain', () => {
     );
   });
 
-  test('names the latest ten of many refused records, the latest first', async () => {
+  test('support-cli explain names the latest ten of many refused records, the latest first', async () => {
     const numbers = Array.from({ length: 11 }, (_, index) => index);
     for (const number of numbers)
       await storeDeadLetter(environment, created('contact', 'con_many'), {
@@ -139,7 +142,7 @@ describe('support-cli explain', () => {
     expect(offsets).toEqual(numbers.slice(1).reverse());
   });
 
-  test('explains the document that a request has named', async () => {
+  test('support-cli explain explains the document that a request has named', async () => {
     const [first = '', second = '', third = ''] = ['E', 'F', 'G'].map(
       (end) => `req_01HNZX8JGFACFA36RBXDHEQN6${end}`,
     );
@@ -171,7 +174,7 @@ describe('support-cli explain', () => {
     expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
   });
 
-  test('lists the fields that differ from a fresh join, and from the active generation', async () => {
+  test('support-cli explain lists the fields that differ from a fresh join, and from the active generation', async () => {
     const { mongo, name, database, control } = environment;
     const tickets = collectionOf(database, 'ticket');
     const ticket = await tickets.findOne({ _id: 'ti_1' });

@@ -139,7 +139,7 @@ describe('a connection that breaks within a response', () => {
     proxy.close();
   });
 
-  test('makes the client repeat the request so that each item comes once', async () => {
+  test('after a broken connection the client retries the request, and each item comes once', async () => {
     remainingCuts = 3;
     const { client, requested } = connect({ baseUrl });
     const items = await Array.fromAsync(client.tickets.list({ limit: 2, sort: 'createdAt' }));
@@ -147,7 +147,7 @@ describe('a connection that breaks within a response', () => {
     expect(requested).toHaveLength(5);
   });
 
-  test('makes the client throw a CutResponseError after the last attempt', async () => {
+  test('after the last broken connection the client throws a CutResponseError', async () => {
     remainingCuts = Infinity;
     const { client, requested } = connect({ baseUrl, retries: 2 });
     const error = await failureOf(client.tickets.list());
@@ -177,7 +177,7 @@ describe('a server that accepts a request and never completes its response', () 
   });
 
   test.each(['list', 'retrieve'] as const)(
-    'makes %s throw a TimeoutError after the last attempt',
+    '%s throws a TimeoutError after the last attempt',
     async (method) => {
       const { client, requested } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
       const requests = { list: () => client.tickets.list(), retrieve: () => client.tickets.retrieve('ti_1') };
@@ -186,7 +186,7 @@ describe('a server that accepts a request and never completes its response', () 
     },
   );
 
-  test('receives no request at the target of its redirect', async () => {
+  test('the server receives no request at the target of its redirect', async () => {
     const { client, requested } = connect({ baseUrl });
     expect(await failureOf(client.channels.list())).toMatchObject({
       name: 'ApiError',
@@ -211,7 +211,7 @@ describe('a server that accepts a request and never completes its response', () 
       'if the signal is aborted during a wait',
       (abort: () => void): Partial<Options> => ({ timeoutMs: 30, onWait: abort }),
     ],
-  ])('receives no further attempt %s', async (_, optionsOf) => {
+  ])('the server receives no further attempt %s', async (_, optionsOf) => {
     const controller = new AbortController();
     const { client, requested } = connect({
       baseUrl,

@@ -17,7 +17,7 @@ describe('the console', () => {
   const console = useOpened(() => openConsole(environment.environment));
   const contacts = () => `/lag?topic=${topic('contact')}`;
 
-  test('shows that no projector has started, with the command that starts one', async () => {
+  test('the console shows that no projector has started, with the command that starts one', async () => {
     await console.shows(
       '/',
       'Unknown: no projector has started on this database',
@@ -26,7 +26,7 @@ describe('the console', () => {
     await console.shows('/lag', 'No topic is known yet');
   });
 
-  test('shows the lag and the cause of a partition that no projector applies', async () => {
+  test('the console shows the lag and the cause of a partition that no projector applies', async () => {
     await start();
     await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
     await applied();
@@ -49,7 +49,7 @@ describe('the console', () => {
     await console.shows('/', 'Records to apply 2', 'Projectors 0');
   });
 
-  test('names the projector to which a partition is assigned', async () => {
+  test('the console names the projector to which a partition is assigned', async () => {
     const delivery = Promise.withResolvers<void>();
     await start({
       through: (kafka) => waitingKafka(kafka, () => delivery.promise),
@@ -79,7 +79,7 @@ describe('the pages of dead letters and documents', () => {
     await applied();
   });
 
-  test('show a record with a timestamp in nanoseconds without a time', async () => {
+  test('the pages show a record with a timestamp in nanoseconds without a time', async () => {
     const timestamp = '1790000000123456789';
     // Kafka rejects records from the future, unless the topic allows them.
     await alterTopic('tag', { 'message.timestamp.after.max.ms': '9223372036854775807' });
@@ -109,7 +109,7 @@ describe('the pages of dead letters and documents', () => {
     await cli('dead-letters', 'purge', '--topic', topic('tag'), '--yes');
   });
 
-  test('escape every text of a record that a foreign producer wrote', async () => {
+  test('the pages escape every text of a record that a foreign producer wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
     await console.shows('/dead-letters', id, redrive, '1 dead letter,');
@@ -124,7 +124,7 @@ describe('the pages of dead letters and documents', () => {
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
   });
 
-  test('link a document to its records and to its dead letters', async () => {
+  test('the pages link a document to its records and to its dead letters', async () => {
     const id = await storeDeadLetter(environment, created('ticket', 'ti_1'), { offset: 9 });
     const page = await console.read('/explain?id=ti_1');
     await purgeDeadLetters(environment.control, [id], { by: 'ann', at: new Date() });
@@ -145,7 +145,7 @@ describe('the pages of dead letters and documents', () => {
     expect(text).toContain('bad_data: data: must be another');
   });
 
-  test('show the trace of a request for its Request-Id', async () => {
+  test('the pages show the trace of a request for its Request-Id', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
     const caller = { keyId: 'key_1', orgId: 'org_1', at: new Date(), status: 200, code: null };
     const request = {
@@ -179,7 +179,7 @@ describe('a list of more dead letters than a page shows', () => {
     await storeDeadLetter(environment, created('contact', 'con_1'));
   });
 
-  test('shows each dead letter once on its pages', async () => {
+  test('the list shows each dead letter once on its pages', async () => {
     const listed: string[] = [];
     let path: string | undefined = '/dead-letters';
     while (path) {
@@ -192,14 +192,14 @@ describe('a list of more dead letters than a page shows', () => {
     expect(listed).toEqual(stored.map(({ _id }) => _id));
   });
 
-  test('links each dead letter to its entity and shows its time in Kafka', async () => {
+  test('the list links each dead letter to its entity and shows its time in Kafka', async () => {
     const first = await console.read('/dead-letters');
     expect(first).toContain('<a href="/explain?id=tag_100">');
     expect(first).toContain('<time title="2023-11-14T22:13:20.000Z">');
     expect(textOf(first)).toMatch(/tag_100 bad_data: data: must be another \d+ days ago/);
   });
 
-  test('can be filtered by topic and by reason', async () => {
+  test('the list can be filtered by topic and by reason', async () => {
     const contacts = textOf(await console.read(`/dead-letters?topic=${topic('contact')}`));
     expect(contacts).toContain(`1 dead letter, by topic and reason`);
     expect(contacts).not.toContain('tag_100');

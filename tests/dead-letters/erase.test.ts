@@ -31,7 +31,7 @@ describe('the dead letters about a deleted entity', () => {
   const store = (rejected: RejectedRecord[], topic = 'support.contacts', generation = 1) =>
     storeDeadLetters({ ...deps(), generation, shares: ampleShares }, topic, rejected);
 
-  test('are erased, whatever their number, and the others are kept', async () => {
+  test('all 1,199 dead letters that the deletion covers are erased, and the others are kept', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
     await store([...rejected, rejectedVersion('con_2', 2_000)]);
     const entity = { kind: 'contact', id: 'con_1' } as const;
@@ -43,7 +43,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(await recordBytesOf(opened.control).countDocuments()).toBe(2);
   });
 
-  test('stay erased when another generation rejects their records, even if it finds their entity alive', async () => {
+  test('the dead letters stay erased when another generation rejects their records, even if it finds their entity alive', async () => {
     const rejected = [rejectedVersion('con_moved', 1)];
     await store(rejected);
     await eraseDeadLetters(deps(), [{ kind: 'contact', id: 'con_moved', covers: () => true }]);
@@ -51,7 +51,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(await recordBytesOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
   });
 
-  test('are erased by a later recheck, also between those of a topic that is no longer read', async () => {
+  test('the dead letters are erased by a later recheck, even between those of a topic that is no longer read', async () => {
     await store([rejectedVersion('con_former', 1)], 'support.former');
     await store([rejectedVersion('con_gone', 1)]);
     await store([rejectedVersion('con_former', 3)], 'support.former');
@@ -66,7 +66,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
 
-  test('lose their bytes at a later recheck, if the client that purged or closed them crashed before that', async () => {
+  test('the dead letters lose their bytes at a later recheck, if the client that purged or closed them crashed before that', async () => {
     const rejected = [1, 2, 3].map((version) => rejectedVersion('con_left', version));
     await store(rejected);
     const bytes = await recordBytesOf(opened.control).find().sort({ offset: 1 }).toArray();
@@ -85,7 +85,7 @@ describe('the dead letters about a deleted entity', () => {
   });
 
   test.each(['deleted', 'tombstone'] as const)(
-    'are erased by a %s record although the entity came back in the same batch',
+    'the dead letters are erased by a %s record although the entity came back in the same batch',
     async (op) => {
       // given a contact that has a dead letter, is deleted and created again, and then has another dead letter
       await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);

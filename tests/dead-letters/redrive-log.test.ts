@@ -34,7 +34,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     await applied();
   });
 
-  test('is in the ledger whole, with the bytes that fit, as list, status and show report', async () => {
+  test('the ledger has the whole flood, with the bytes that fit, as list, status and show report', async () => {
     const letters = await deadLetters();
     expect(letters).toHaveLength(count);
     const attached = letters.filter(({ bytes }) => bytes !== undefined);
@@ -53,7 +53,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     expect(await cli('show', last, '--raw')).toMatchObject({ code: 2 });
   });
 
-  test('is applied by a redrive in the order of the log, from its bytes and from Kafka', async () => {
+  test('a redrive applies the flood in the order of the log, from its bytes and from Kafka', async () => {
     const letters = await deadLetters();
     const left = letters.at(-1)?._id;
     expect(await json('redrive', '--all', '--dry-run')).toMatchObject({ deadLetters: count, refused: count });
@@ -67,7 +67,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     expect(await cli('redrive', letters[0]?._id ?? '')).toMatchObject({ code: 1 });
   });
 
-  test('stays if neither has its bytes, which the redrive reports, until it is purged', async () => {
+  test('a record without bytes in the ledger or Kafka stays, which the redrive reports, until it is purged', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     expect(id).toContain(`${topic('tag')}/0/${2 * count - 1}@`);
     await projector.deleteRecords('tag', 2 * count);

@@ -176,7 +176,7 @@ describe.each(connectors)('the guide to $guide', (connector) => {
   });
 
   if (guide === 'airbyte')
-    test('names the cause of a mistyped address within a minute', async () => {
+    test('the connector names the cause of a mistyped address within a minute', async () => {
       if (!packages) return;
       const failure = await sync(packages, 'http://127.0.0.1:1').then(String, errorMessage);
       expect(failure).toContain('Connection refused');

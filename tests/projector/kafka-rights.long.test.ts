@@ -71,7 +71,7 @@ beforeAll(async () => {
   await first.stop();
 });
 
-test('with its rights each line of the check is ok, without moving a partition of a running projector', async () => {
+test('with the rights of a projector, each line of the check is ok, without moving a partition of a running projector', async () => {
   await grant({});
   const running = projector.startProcess(guarded());
   await running.logged('projecting');

@@ -114,7 +114,7 @@ describe('a worker that crashes with a write in progress', () => {
 });
 
 describe('a redrive that crashes with its write in progress', () => {
-  test('leaves no entity that a worker has deleted meanwhile', async () => {
+  test('the redrive leaves no entity that a worker deleted during the redrive', async () => {
     // given a redrive that is about to write a message
     const { apply, applyLate, stored } = given();
     const message = created('message', 'msg_1');
@@ -129,7 +129,7 @@ describe('a redrive that crashes with its write in progress', () => {
 });
 
 describe('a conversation whose organization no record has named at its deletion', () => {
-  test('takes its messages along once one names it', async () => {
+  test('the conversation takes its messages along once a record names the organization', async () => {
     const { apply, stored } = given();
     // given the Kafka tombstone of a conversation, and then a message, all of whose records are applied
     const applied = { isApplied: () => true };
@@ -143,7 +143,7 @@ describe('a conversation whose organization no record has named at its deletion'
 });
 
 describe('a document whose state was purged', () => {
-  test('is not restored by a worker that had read it before', async () => {
+  test('the document is not restored by a worker that had read it before the purge', async () => {
     // given a worker that is about to write a renamed contact into a message
     const { apply, applyLate, stored, free } = given();
     await apply([created('contact', 'con_1')]);
@@ -156,7 +156,7 @@ describe('a document whose state was purged', () => {
     expect(stored('message', 'msg_1')).toEqual(freed);
   });
 
-  test('takes its messages along when it is deleted, although its deletion changes no state', async () => {
+  test('a purged conversation takes its messages along when it is deleted, although its deletion changes no state', async () => {
     const { apply, stored, free } = given();
     await apply([conversation(1)]);
     free('conversation', 'conv_1');
@@ -167,7 +167,7 @@ describe('a document whose state was purged', () => {
 });
 
 describe('an entity that comes back after its tombstone document has expired', () => {
-  test('is not taken for the former entity by a worker that has read the former', async () => {
+  test('a worker that has read the former entity does not take the new one for it', async () => {
     // given a worker that is about to write a message of a contact
     const { apply, applyLate, stored, expire } = given();
     const contact = created('contact', 'con_1');
@@ -186,7 +186,7 @@ describe('an entity that comes back after its tombstone document has expired', (
 describe('a write that a fail-over has rolled back', () => {
   const contact = (version: number, name: string) => created('contact', 'con_1', { name }, version);
 
-  test('lets no worker that has read it overwrite the write that came instead', async () => {
+  test('a worker that has read the lost write does not overwrite the write that replaced it', async () => {
     // given a worker that has read the second version of a contact, and is about to write the third
     const { apply, applyLate, stored, rollBackLater } = given();
     await apply([contact(1, 'Ada')]);
@@ -200,7 +200,7 @@ describe('a write that a fail-over has rolled back', () => {
     expect(stored('contact', 'con_1')?.state).toMatchObject({ name: 'Dora' });
   });
 
-  test('is not taken for the write that came instead by a worker that has joined it', async () => {
+  test('a worker that has joined the lost write does not take the replacing write for it', async () => {
     // given a worker that is about to write a message of a contact
     const { apply, applyLate, stored, rollBackLater } = given();
     await apply([contact(1, 'Ada')]);
@@ -216,7 +216,7 @@ describe('a write that a fail-over has rolled back', () => {
 });
 
 describe('a fan-out whose record raises no position of the entity', () => {
-  test('is repeated after a crash, although the latest record of the version is applied', async () => {
+  test('the fan-out is repeated after a crash, although the latest record of the version is applied', async () => {
     // given a contact of partition 1, whose records are all applied, and a ticket that shows it
     const { apply, applyLate, stored } = given();
     const contact = created('contact', 'con_1');
@@ -239,7 +239,7 @@ describe('a fan-out whose record raises no position of the entity', () => {
 });
 
 describe('a version that a Kafka tombstone has deleted, and that is appended again', () => {
-  test('does not resume its fan-out at a cursor from before the tombstone', async () => {
+  test('the version does not resume its fan-out at a cursor from before the tombstone', async () => {
     // given a worker that is about to save how far the fan-out of a contact has come, and then crashes
     const { apply, applyLate, stored } = given();
     const contact = created('contact', 'con_1', { name: 'Ada' });

@@ -53,7 +53,7 @@ describe('a fan-out', () => {
   const cursor = async () =>
     (await opened.store.readCurrent('contact', ['con_1'])).documents[0]?.fanOutCursor ?? null;
 
-  test('resumes after its cursor and leaves a new document before the cursor to the event of that document', async () => {
+  test('a fan-out resumes after its cursor and leaves a new document before the cursor to the event of that document', async () => {
     // given a rename that was aborted after its first page
     const refreshed = await apply(renamed('Ada', 1), { chunks: pageSize / documentsAtOnce + 1 });
     expect(refreshed).toEqual(ids.slice(0, pageSize + documentsAtOnce));
@@ -66,17 +66,17 @@ describe('a fan-out', () => {
     expect(await cursor()).toBeNull();
   });
 
-  test('is not repeated if the position of its record is applied', async () => {
+  test('a fan-out is not repeated if the position of its record is applied', async () => {
     // given a complete rename, when Kafka delivers its record again
     expect(await apply(renamed('Ada', 1), { applied: 2 })).toEqual([]);
   });
 
-  test('is repeated if the position of its record is not applied', async () => {
+  test('a fan-out is repeated if the position of its record is not applied', async () => {
     // An earlier worker may have crashed between its write of the contact and the end of the fan-out.
     expect(await apply(renamed('Ada', 1), { applied: 1 })).toHaveLength(ids.length + 1);
   });
 
-  test('with a cursor resumes although the position of its record is applied', async () => {
+  test('a fan-out with a cursor resumes although the position of its record is applied', async () => {
     await apply(renamed('Grace', 2), { chunks: pageSize / documentsAtOnce + 1, applied: 2 });
     expect(await apply(renamed('Grace', 2), { applied: 3 })).toEqual(
       ['msg_000000a', ...ids].sort().slice(pageSize),
@@ -84,7 +84,7 @@ describe('a fan-out', () => {
     expect(await countNamed('Grace')).toBe(ids.length + 1);
   });
 
-  test('refreshes a document only if an embedded field has changed', async () => {
+  test('a fan-out refreshes a document only if an embedded field has changed', async () => {
     expect(await apply(renamed('Grace', 3), { applied: 3 })).toEqual([]);
     expect(await apply(renamed('Ada', 4), { applied: 4 })).toHaveLength(ids.length + 1);
   });
@@ -95,7 +95,7 @@ describe('the fan-outs of many entities', () => {
   const messagesPerContact = 25;
   const opened = useEngineStore();
 
-  test('share their writes if only all of them together exceed a page', async () => {
+  test('the fan-outs share their writes if only all of them together exceed a page', async () => {
     const ids = Array.from({ length: contacts }, (_, number) => `con_${number}`);
     const documents = ids.flatMap((id) =>
       Array.from({ length: messagesPerContact }, (_, index) => ({

@@ -28,7 +28,7 @@ describe('the announcement of a process', () => {
       collection: { value: () => Object.create(processes(), { updateOne: { value: updateOne } }) as never },
     }) as typeof opened.control;
 
-  test('stores the present entry at each beat with the time of MongoDB', async () => {
+  test('the announcement stores the present entry at each beat with the time of MongoDB', async () => {
     let entry = entryOf({ state: 'starting' });
     const { control } = opened;
     const heartbeat = createHeartbeat({ control, read: () => entry, logger, intervalMs: 10 });
@@ -43,7 +43,7 @@ describe('the announcement of a process', () => {
     await heartbeat.end('ended', null);
   });
 
-  test('logs an outage of MongoDB once and continues afterwards', async () => {
+  test('the process logs an outage of MongoDB once and continues afterwards', async () => {
     let calls = 0;
     const refuseTwice = () => {
       calls += 1;
@@ -62,7 +62,7 @@ describe('the announcement of a process', () => {
     await heartbeat.end('ended', null);
   });
 
-  test('keeps the reason of its first end', async () => {
+  test('the announcement keeps the reason of its first end', async () => {
     const heartbeat = createHeartbeat({ control: opened.control, read: entryOf, logger, intervalMs: 1 });
     heartbeat.begin();
     await eventually(async () => (await processes().countDocuments({})) === 1);
@@ -74,7 +74,7 @@ describe('the announcement of a process', () => {
     expect(announced && isLive(announced, announced.at)).toBe(false);
   });
 
-  test('stays ended although MongoDB applies an earlier beat after the end', async () => {
+  test('the announcement stays ended although MongoDB applies an earlier beat after the end', async () => {
     const gate = Promise.withResolvers<void>();
     const beats: Promise<unknown>[] = [];
     const delayFirst = (...args: Parameters<UpdateOne>) => {
@@ -92,7 +92,7 @@ describe('the announcement of a process', () => {
     expect(await collection.findOne({ _id: heartbeat.id })).toMatchObject({ state: 'ended', reason: 'gone' });
   });
 
-  test('ends without an answer of MongoDB', async () => {
+  test('the announcement ends without an answer of MongoDB', async () => {
     const neverAnswer = () => new Promise<never>(() => undefined);
     const heartbeat = createHeartbeat({ control: controlWith(neverAnswer), read: entryOf, logger });
     // An end before the start sends no command to MongoDB.
@@ -102,7 +102,7 @@ describe('the announcement of a process', () => {
     await heartbeat.end('refused', 'no answer');
   });
 
-  test('is removed after an hour unless it has the reason of the last end in its generation', async () => {
+  test('the announcement is removed after an hour unless it has the reason of the last end in its generation', async () => {
     const now = new Date('2126-03-20T12:00:00Z');
     const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
     const at = minutesAgo(61);

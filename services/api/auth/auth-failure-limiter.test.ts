@@ -1,7 +1,7 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAuthFailureLimiter } from './auth-failure-limiter.ts';
 
-it('names an address at its limit in the log once in each window', () => {
+it('the log names an address at its limit once in each window', () => {
   const warn = jest.fn<void, [{ address: string }]>();
   const logged = () => warn.mock.calls.map(([{ address }]) => address);
   const clock = { nowMs: 1_000 };

@@ -14,7 +14,7 @@ describe('the address of a client', () => {
   it.each([
     { name: 'the peer', peer: '192.0.2.1', forwarded: undefined, expected: '192.0.2.1' },
     {
-      name: 'the peer, whatever it sends, if it is not a trusted proxy',
+      name: 'the peer, despite its headers, if it is not a trusted proxy',
       peer: '192.0.2.1',
       forwarded: '198.51.100.1',
       expected: '192.0.2.1',

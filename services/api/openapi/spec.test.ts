@@ -45,10 +45,10 @@ test('each tag of an operation has a description, and each description a tag', (
   expect(new Set(document.tags.map(({ name }) => name))).toEqual(new Set(tags));
 });
 
-describe('it is open:', () => {
+describe('the document is open to later releases', () => {
   const isParameter = (pointer: string) => pointer.includes('/parameters/');
 
-  it('allows fields and values of later releases, in words that generators of clients take', () => {
+  it('the document allows fields and values of later releases, in words that generators of clients take', () => {
     for (const [pointer, node] of schemas) {
       const isClosedEnum = node.enum !== undefined && !isParameter(pointer);
       const isClosedObject = node.type === 'object' && node.additionalProperties !== true;
@@ -70,7 +70,7 @@ describe('it is open:', () => {
     }
   });
 
-  it('lists the statuses that a caller can cause, and one response for all others', () => {
+  it('the document lists the statuses that a caller can cause, and one response for all others', () => {
     const listed = Object.entries(document.paths).map(([path, { get }]) => [
       path,
       Object.keys(get.responses),
@@ -85,7 +85,7 @@ describe('it is open:', () => {
       expect(description).toContain(code);
   });
 
-  it('names the member of each union and each value of sort', () => {
+  it('the document names the member of each union and each value of sort', () => {
     for (const [, { oneOf, discriminator }] of schemas.filter(([, node]) => node.oneOf)) {
       const mapping = Object.values((discriminator as { mapping: object }).mapping) as string[];
       expect(mapping.sort()).toEqual((oneOf as { $ref: string }[]).map(({ $ref }) => $ref).sort());

@@ -140,7 +140,7 @@ it('only the readers of a query that fails receive its error', async () => {
   expect(await next).toBe('1 ticket b');
 });
 
-it('a document of another organization is never handed out, whatever a query finds for a reader', async () => {
+it('a document of another organization is never handed out, even if a query finds it for a reader', async () => {
   const gather = createGather<{ orgId: string }, { documents: { orgId: string }[] }>();
   const documents = [{ orgId: 'org_a' }, { orgId: 'org_b' }];
   const read = (orgId: string, found: typeof documents) =>

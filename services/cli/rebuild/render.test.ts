@@ -5,7 +5,7 @@ import { renderComparison, renderHistory, renderStarted, renderSwitched } from '
 
 const switched = { generation: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
-it('names the next commands of the deployment after the start of a rebuild', () => {
+it('the output after the start of a rebuild names the next commands of the deployment', () => {
   const lines = renderStarted(commandsIn.compose, 2).split('\n');
   expect(lines.slice(1, 4)).toEqual([
     '  docker compose run --detach --env GENERATION=2 projector',

@@ -116,7 +116,7 @@ describe('the gap detector', () => {
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });
 
-  it('asks again if the answer is missing or outdated', async () => {
+  it('the detector asks again if the answer is missing or outdated', async () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
@@ -143,7 +143,7 @@ describe('the gap detector', () => {
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });
 
-  it('asks only after a change of leader, once a record was read', async () => {
+  it('the detector asks only after a change of leader, once a record was read', async () => {
     const { fetchState, asked, detect } = given();
     await detect({});
     fetchState.leaderEpoch = -1;

@@ -157,7 +157,7 @@ describe('a partition that its broker cannot read', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('is fetched again from the same offset once a second', () => {
+  it('the partition is fetched again from the same offset once a second', () => {
     const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
     const partition = assign();
     start(partition);
@@ -186,7 +186,7 @@ describe('a partition that its broker cannot read', () => {
     expect(cause()).toBe('backlog');
   });
 
-  it('stays paused after a new assignment or a stop', async () => {
+  it('the partition stays paused after a new assignment or a stop', async () => {
     const { assignment, assign, start, paused, deliverError } = given();
     start(assign());
     deliverError(0, 'UNKNOWN');

@@ -34,7 +34,7 @@ test('a record has at most 100 subjects', () => {
 });
 
 test.each([
-  ['longer than any id', Buffer.from('conv_'.padEnd(257, 'x')), []],
+  ['longer than an id may be', Buffer.from('conv_'.padEnd(257, 'x')), []],
   ['not UTF-8', Buffer.from([0xff]), []],
   ['as long as an id may be', Buffer.from('conv_'.padEnd(256, 'x')), ['conv_'.padEnd(256, 'x')]],
 ])('a key that is %s counts only if it can be an id', (_, key, expected) => {

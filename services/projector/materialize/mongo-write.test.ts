@@ -85,7 +85,7 @@ describe('a write that does not apply', () => {
     ['MongoDB', duplicateKey('_id_')],
     ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('_id_')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index '_id_'"],
-  ])('because its id is taken is a conflict (error text of %s)', async (_, errmsg) => {
+  ])('a write whose id is taken is a conflict (error text of %s)', async (_, errmsg) => {
     expect(await outcome(11_000, errmsg)).toEqual([
       'conflicted',
       `${place}its key is taken in the index _id_ (code 11000)`,
@@ -96,25 +96,31 @@ describe('a write that does not apply', () => {
     ['MongoDB', duplicateKey('state.email.email_1')],
     ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('state.email.email_1')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index 'state.email.email_1'"],
-  ])('because of another unique index is a refusal without values (error text of %s)', async (_, errmsg) => {
-    expect(await outcome(11_000, errmsg)).toEqual([
-      'refused',
-      `${place}another document has the same key in the unique index state.email.email_1 (code 11000)`,
-    ]);
-  });
+  ])(
+    'a write that violates another unique index is a refusal without values (error text of %s)',
+    async (_, errmsg) => {
+      expect(await outcome(11_000, errmsg)).toEqual([
+        'refused',
+        `${place}another document has the same key in the unique index state.email.email_1 (code 11000)`,
+      ]);
+    },
+  );
 
-  it('that was rolled back is a conflict', async () => {
+  it('a write that was rolled back is a conflict', async () => {
     expect(await outcome(112)).toEqual(['conflicted', null]);
   });
 
-  it.each([121, 171, 10_003, 16_755])('with code %i is a refusal that names the document', async (code) => {
-    expect(await outcome(code, 'Document failed: "Ada"')).toEqual([
-      'refused',
-      expect.stringMatching(new RegExp(`^${place}[^"]*\\(code ${code}\\)$`)),
-    ]);
-  });
+  it.each([121, 171, 10_003, 16_755])(
+    'a write that fails with code %i is a refusal that names the document',
+    async (code) => {
+      expect(await outcome(code, 'Document failed: "Ada"')).toEqual([
+        'refused',
+        expect.stringMatching(new RegExp(`^${place}[^"]*\\(code ${code}\\)$`)),
+      ]);
+    },
+  );
 
-  it('with a code that is not about the document fails the batch', async () => {
+  it('a write that fails with a code not about the document fails the batch', async () => {
     const error: unknown = await outcome(13, 'not authorized').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
   });

@@ -97,7 +97,7 @@ describe('rounds without progress', () => {
 describe('a write that conflicts', () => {
   const taken = 'its key is taken';
 
-  it('again and again with the same stored document makes its record a dead letter', async () => {
+  it('a write that conflicts again and again with the same stored document makes its record a dead letter', async () => {
     const { deps, writes, stored } = given(() => conflictWith(taken));
     const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(rejections.map(({ rejection }) => rejection)).toEqual([
@@ -107,7 +107,7 @@ describe('a write that conflicts', () => {
     expect(stored('tag', 'tag_1')).toBeUndefined();
   });
 
-  it('with ever new writes makes no dead letter', async () => {
+  it('a write that conflicts with ever new writes makes no dead letter', async () => {
     let revision = 0;
     const { deps, stored } = given(() => null);
     const store: Store = {
@@ -132,7 +132,7 @@ describe('a write that conflicts', () => {
     expect(stored('tag', 'tag_1')?.version).toBe(2);
   });
 
-  it('because of a rollback makes no dead letter', async () => {
+  it('a write that conflicts because of a rollback makes no dead letter', async () => {
     const { deps, stored } = given((write) => (write <= 30 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(stored('tag', 'tag_1')).toBeDefined();

@@ -25,7 +25,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBeUndefined();
   });
 
-  it('follows the reports of the attempt', async () => {
+  it('the cause follows the reports of the attempt', async () => {
     const { partition, attempt } = given();
     const first = await attempt(0);
     first.onQueued?.(true);
@@ -51,7 +51,7 @@ describe('the cause for which the records of a partition wait', () => {
     await until(() => causeOf(partition) === 'undelivered');
   });
 
-  it('stays the failure while the documents of the next attempt are written again and again', async () => {
+  it('the cause stays the failure while the documents of the next attempt are written again and again', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
     const second = await attempt(1);

@@ -67,7 +67,7 @@ it('the pauses after failed attempts grow to ten seconds', async () => {
 });
 
 describe('the position of a partition', () => {
-  it('stays before a batch until an attempt succeeds', async () => {
+  it('the position stays before a batch until an attempt succeeds', async () => {
     const { partition, attempts, attempt, applied } = given();
     (await attempt(0)).fail();
     const secondAttempt = await attempt(1);
@@ -83,7 +83,7 @@ describe('the position of a partition', () => {
     expect({ position: partition.position, applied }).toEqual({ position: 9, applied: [9] });
   });
 
-  it('stays before a batch that is aborted', async () => {
+  it('the position stays before a batch that is aborted', async () => {
     const { partition, attempt } = given();
     const { signal, fail } = await attempt(0);
     const stopped = partition.stop(0);
@@ -115,7 +115,7 @@ it('a partition reads the skips before each attempt except the first', async () 
 });
 
 describe('the progress count of a partition', () => {
-  it('grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
+  it('the count grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
     const { partition, attempt } = given();
     const counts: number[] = [];
     for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
@@ -127,7 +127,7 @@ describe('the progress count of a partition', () => {
     (await attempt(2)).end();
   });
 
-  it('grows only when an attempt gets further than every attempt before it', async () => {
+  it('the count grows only when an attempt gets further than every attempt before it', async () => {
     const { partition, attempt } = given();
     // The first attempt completes two parts and fails.
     const first = await attempt(0);
@@ -232,7 +232,7 @@ describe('a partition for which an invariant does not hold', () => {
     return { message, cause: (cause as Error).name, position: partition.position };
   };
 
-  it('stops before its position falls, and ends the process', async () => {
+  it('a partition stops before its position falls, and ends the process', async () => {
     const { queue } = countingQueue();
     const apply = jest.fn(async () => nothingApplied);
     const take = async (position: number) => ({ ...(await queue.take(position)), nextOffset: 4 });
@@ -244,7 +244,7 @@ describe('a partition for which an invariant does not hold', () => {
     expect(apply).toHaveBeenCalledTimes(1);
   });
 
-  it('does not try its chunk again', async () => {
+  it('a partition does not try its chunk again after a broken invariant', async () => {
     const apply = jest.fn(() => Promise.reject(new AssertionError({ message: 'of the engine' })));
     expect(await stopsWith({ apply })).toEqual({
       message: matching(/^t\/0 cannot go on: .*of the engine$/),
