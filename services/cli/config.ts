@@ -30,7 +30,7 @@ export type ControlConfig = z.output<z.ZodObject<typeof mongoSettings>>;
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = { ...operatorSettings, ...mongoSettings, ...topicSettings };
 
-/** The settings of a verb, by the servers that it needs; prints every error and exits if they are invalid. */
+/** The settings of a verb that its servers need; prints every error and exits if they are invalid. */
 export const configs = {
   everything: (environment: Environment) => configOrExit(readConfig(cliSettings, environment, kafkaRule)),
   kafka: (environment: Environment) => configOrExit(readConfig(topicSettings, environment, kafkaRule)),

@@ -28,7 +28,7 @@ const terminal: Terminal = {
   confirm: process.stdin.isTTY ? confirm : null,
 };
 
-// The cache speeds up the next start, as in infra/run.sh. It holds the modules that are imported below.
+// The cache speeds up the next start, as in infra/run.sh. It contains the modules that are imported below.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
 // Without a listener, an error of a stream would end the process. An error of stdout still rejects `print`; the verb

@@ -20,7 +20,7 @@ export const onControl =
   (context: Context, options: O): Promise<Output> =>
     withMongo(context, configs.mongo(context.environment), (deps) => run(deps, options, context));
 
-/** `database` holds the documents of the served generation. */
+/** `database` contains the documents of the served generation. */
 export type ServedDeps = ControlDeps & { database: Db };
 
 export type MongoVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;

@@ -12,19 +12,21 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
 
 /**
  * The verdict, the findings with their fixes, and each generation with its topics: first all that is bad, and the
- * served generation before the others. With `partitions`, a generation lists every partition, also one without lag.
+ * served generation before the others. With `partitions`, a generation lists every partition, even one without lag.
  */
 export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
   const badOfGenerations = generations.flatMap(({ number, findings: ofGeneration }) =>
-    ofGeneration.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
+    ofGeneration
+      .filter(isBad)
+      .map((finding) => ({ ...finding, text: `generation ${number}: ${finding.text}` })),
   );
-  const others = findings.filter((one) => !isBad(one));
+  const others = findings.filter((finding) => !isBad(finding));
   const inOrder = [...findings.filter(isBad), ...badOfGenerations, ...others];
   return [
     lines([sentence]),
-    ...inOrder.map((one) => renderFinding(one)),
+    ...inOrder.map((finding) => renderFinding(finding)),
     '\n',
-    generations.map((one) => renderGeneration(one, partitions)).join('\n'),
+    generations.map((generation) => renderGeneration(generation, partitions)).join('\n'),
   ].join('');
 }
 
@@ -54,7 +56,9 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
   let text = lines([
     `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}`,
   ]);
-  for (const finding of one.findings) if (!isBad(finding)) text += renderFinding(finding);
+  for (const finding of one.findings) {
+    if (!isBad(finding)) text += renderFinding(finding);
+  }
   if (topics.length > 0) text += progressTable('topic', topics, topics);
   if (listed.length > 0) text += `\n${progressTable('partition', listed, topics)}`;
   if (!partitions && others > 0) {

@@ -36,15 +36,15 @@ export const consoleSettings = {
 export type ConsoleConfig = z.output<z.ZodObject<typeof consoleSettings>>;
 
 export const readConsoleConfig = (environment: Environment) =>
-  readConfig(consoleSettings, environment, (given) => [...kafkaRule(given), ...accessErrors(given)]);
+  readConfig(consoleSettings, environment, (values) => [...kafkaRule(values), ...accessErrors(values)]);
 
 /** Whether only programs on this machine reach an address. A name other than localhost may resolve to any address. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 
-function accessErrors(given: Environment): string[] {
-  const hasToken = variablesOf('CONSOLE_TOKEN', consoleSettings.CONSOLE_TOKEN).some((name) => given[name]);
-  const host = given.CONSOLE_HOST ?? '127.0.0.1';
+function accessErrors(values: Environment): string[] {
+  const hasToken = variablesOf('CONSOLE_TOKEN', consoleSettings.CONSOLE_TOKEN).some((name) => values[name]);
+  const host = values.CONSOLE_HOST ?? '127.0.0.1';
   if (isLoopback(host) || hasToken) return [];
   return [
     'CONSOLE_HOST: other machines could read the console without a password: set CONSOLE_TOKEN, or listen on 127.0.0.1',

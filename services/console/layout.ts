@@ -4,7 +4,7 @@ import { type Html, html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
 import type { Known } from './readings.ts';
 
-/** The parts of a page that the script replaces, by the ids of their elements. */
+/** The parts of a page that the script replaces; the keys are the ids of their elements. */
 type Regions = Record<string, Html>;
 
 export type Page = {

@@ -18,7 +18,7 @@ export type Facts = {
   deployment: OperatorDeps['config']['DEPLOYMENT'];
   /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
-  /** If the registry is missing: the collections and databases that still hold a part of a read model. */
+  /** If the registry is missing: the collections and databases that still have a part of a read model. */
   leftovers: string[];
   /** The collections of the control database that are gone, or have been replaced. */
   lost: LostCollection[];

@@ -55,7 +55,7 @@ export type GenerationFacts = {
   recreated: string[];
   /** The gaps in the log that stop its projectors. */
   gaps: LogGap[];
-  /** Why projectors with these settings cannot follow it; null if they can. */
+  /** The reason why projectors with these settings cannot follow it; null if they can. */
   otherTopics: string | null;
   /**
    * The first dead letter that the active generation does not have; null without one, or if MongoDB refused to count.

@@ -15,7 +15,7 @@ import type { OperatorDeps } from './deps.ts';
 
 /** The answers of Kafka; a field is null if Kafka did not answer it in time. */
 export type KafkaFacts = {
-  /** Why an answer is missing; null if Kafka has answered. */
+  /** The reason for a missing answer; null if Kafka has answered. */
   problem: string | null;
   /** The topics that do not exist. */
   missing: string[];
@@ -25,7 +25,7 @@ export type KafkaFacts = {
   otherPrefixes: string[];
   log: LogState | null;
   settings: TopicSettings[] | null;
-  /** Why the settings are missing although Kafka answers. */
+  /** The reason for missing settings although Kafka answers. */
   settingsProblem: string | null;
   /** The members of each generation's group, by number. */
   members: Map<number, Member[]>;

@@ -103,7 +103,7 @@ test('a projector that ended before it could save any progress has run', () => {
   expect(findings(given)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
 });
 
-test('the loss of the watermark of a standby is no loss of the served data', () => {
+test('the loss of the watermark of a standby is not a loss of the served data', () => {
   const given = facts([
     factsOf(1, 'active'),
     factsOf(2, 'standby', { ...lostWatermark, savedAt: before(1) }),
@@ -111,7 +111,7 @@ test('the loss of the watermark of a standby is no loss of the served data', () 
   expect(verdict(given, findings(given)).state).toBe('attention');
 });
 
-test('an index that only projectors need is no reason for a 503', () => {
+test('an index that only projectors need does not cause a 503', () => {
   const faults = [{ kind: 'conversation', index: 'pending', is: 'missing' }] as const;
   const given = active({ structures: { ...lacking, faults: [...faults] } });
   expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);

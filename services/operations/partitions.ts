@@ -28,7 +28,7 @@ export type TopicFacts = {
   recordsPerSecond: number;
   /** Null while the lag does not fall. */
   secondsLeft: number | null;
-  /** Why its records wait; for a topic, the cause at its slowest partition with a cause. Null without a cause. */
+  /** The reason why its records wait; null without one. A topic has the reason of its slowest partition with one. */
   cause: HoldCause | null;
   /** When a projector first saw the next record of that partition; null before that. */
   waitingSince: Date | null;
@@ -49,7 +49,7 @@ export type PartitionFacts = TopicFacts & {
 };
 
 /** The facts of one generation from which its partitions are measured. */
-type Given = {
+type GenerationInputs = {
   generation: Generation;
   topics: string[];
   progress: Progress[];
@@ -68,22 +68,22 @@ type Measured = {
   recordsAfterLoad: number;
 };
 
-/** The same by partition; the keys of the maps are `<topic>/<partition>`. */
-type Indexed = Given & {
+/** The same, indexed by partition; the keys of the maps are `<topic>/<partition>`. */
+type Indexed = GenerationInputs & {
   /** The offset up to which each partition has records to apply. */
   targets: Map<string, number>;
   saved: Map<string, Progress>;
   /** Null if Kafka did not answer. */
   owners: Map<string, Owner> | null;
-  /** The releases of the projectors, by their ids. */
+  /** The releases of the projectors; the keys are the ids of the projectors. */
   releases: Map<string, string>;
   before: Map<string, PartitionFacts>;
 };
 
 /** Measures the partitions of the log, and the partitions with progress: a deleted topic has progress, but no log. */
-export function measurePartitions(given: Given): Measured {
-  const { log } = given;
-  const indexed = indexedByPartition(given);
+export function measurePartitions(facts: GenerationInputs): Measured {
+  const { log } = facts;
+  const indexed = indexedByPartition(facts);
   const keys = new Set([...(log?.partitions ?? []), ...indexed.saved.keys()]);
   const partitions = [...keys].map((key) => measurePartition(indexed, key));
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
@@ -91,19 +91,19 @@ export function measurePartitions(given: Given): Measured {
   return { partitions, recordsAfterLoad: total(afterLoad) };
 }
 
-function indexedByPartition(given: Given): Indexed {
-  const { generation, topics, progress, log, members, projectors, earlier } = given;
+function indexedByPartition(facts: GenerationInputs): Indexed {
+  const { generation, topics, progress, log, members, projectors, earlier } = facts;
   const owned = members?.flatMap(({ partitions, memberId, clientId, host }) =>
     partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
   );
   const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
   return {
-    ...given,
+    ...facts,
     targets: targetOffsets(generation, log),
-    saved: new Map(ofTopics.map((one) => [partitionKey(one), one])),
+    saved: new Map(ofTopics.map((saved) => [partitionKey(saved), saved])),
     owners: owned ? new Map(owned) : null,
     releases: new Map(projectors.map(({ _id, release }) => [_id, release])),
-    before: new Map(earlier?.partitions.map((one) => [partitionKey(one), one])),
+    before: new Map(earlier?.partitions.map((partition) => [partitionKey(partition), partition])),
   };
 }
 
@@ -147,7 +147,7 @@ export function withoutLog<P extends TopicPartition>(
 ): P[] {
   if (unreachable.length > 0) return [];
   const topics = new Set(partitions.map((key) => parsePartitionKey(key).topic));
-  return progress.filter((one) => topics.has(one.topic) && !partitions.includes(partitionKey(one)));
+  return progress.filter((place) => topics.has(place.topic) && !partitions.includes(partitionKey(place)));
 }
 
 /** The time until a lag is 0, if it falls as it has fallen so far; null if it has not fallen, or is unknown. */
@@ -188,19 +188,19 @@ const max = (values: number[]) => Math.max(...values);
 
 /** The sums over the partitions of each topic. A sum is null if it is unknown for one of the partitions. */
 export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
-  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
-    const [slowest] = some.filter(({ cause }) => cause !== null).toSorted(byLag);
+  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, ofTopic]) => {
+    const [slowest] = ofTopic.filter(({ cause }) => cause !== null).toSorted(byLag);
     const orNull = (field: 'lag' | 'lagSeconds' | 'secondsLeft', merge: typeof total) => {
-      const known = some.flatMap((one) => one[field] ?? []);
-      return known.length < some.length ? null : merge(known);
+      const known = ofTopic.flatMap((facts) => facts[field] ?? []);
+      return known.length < ofTopic.length ? null : merge(known);
     };
     return {
       topic,
-      position: total(some.map(({ position }) => position)),
-      end: total(some.map(({ end }) => end)),
+      position: total(ofTopic.map(({ position }) => position)),
+      end: total(ofTopic.map(({ end }) => end)),
       lag: orNull('lag', total),
       lagSeconds: orNull('lagSeconds', max),
-      recordsPerSecond: total(some.map((one) => one.recordsPerSecond)),
+      recordsPerSecond: total(ofTopic.map(({ recordsPerSecond }) => recordsPerSecond)),
       secondsLeft: orNull('secondsLeft', max),
       cause: slowest?.cause ?? null,
       waitingSince: slowest?.waitingSince ?? null,

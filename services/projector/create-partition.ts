@@ -22,7 +22,7 @@ type FactoryDeps = {
   /** The prefix of the topics. */
   prefix: string;
   logger: Logger;
-  /** Called if an invariant does not hold in a partition: the process must exit with an error. */
+  /** Called if a partition violates an invariant: the process must exit with an error. */
   onFatal: (error: Error) => void;
 };
 
@@ -46,7 +46,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
     });
 }
 
-/** Reads the skips. If that fails, returns none, so that the failure does not hold the partition. */
+/** Reads the skips. If that fails, returns none, so that the failure does not block the partition. */
 const tryReadSkips = ({ control, generation, logger }: FactoryDeps, { topic, partition }: TopicPartition) =>
   readSkips(control, generation, { topic, partition }).catch((error: unknown): SkippedOffsets => {
     logger.warn({ error, topic, partition }, 'could not read which records are skipped');

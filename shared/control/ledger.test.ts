@@ -141,9 +141,9 @@ test('a promotion keeps a record open for the new generation unless that one rea
   markLost(span, 1, 9);
   markLost(span, 2, 0);
   const logs: Record<number, InLog> = { 6: 'unknown', 7: 'lost' };
-  carryOver(span, { from: 1, to: 2 }, ({ offset }) => logs[offset] ?? 'held');
+  carryOver(span, { from: 1, to: 2 }, ({ offset }) => logs[offset] ?? 'present');
   carryOver(span, { from: 3, to: 4 }, () => 'lost');
-  carryOver(span, { from: 2, to: 5 }, () => 'held');
+  carryOver(span, { from: 2, to: 5 }, () => 'present');
   expect(fates(stored(span)).toSorted()).toEqual([
     [6, 0, [1, 2]],
     [7, 0, [1, 2, 5]],

@@ -284,7 +284,7 @@ export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, pu
 }
 
 /** Whether a log still has a record. `unknown`: the leader of its partition does not answer. */
-export type InLog = 'held' | 'lost' | 'unknown';
+export type InLog = 'present' | 'lost' | 'unknown';
 
 /**
  * Opens the records that generation `from` lacks for generation `to` as well, unless `to` can read them in the log. A
@@ -297,7 +297,7 @@ export function carryOver(
 ): void {
   for (const [key, record] of records) {
     const inLog = record.isLost ? 'lost' : find(record);
-    if (!record.generations.includes(from) || inLog === 'held') continue;
+    if (!record.generations.includes(from) || inLog === 'present') continue;
     records.set(key, {
       ...record,
       isLost: inLog === 'lost',
@@ -315,7 +315,9 @@ export function markLost({ records }: OpenSpan, generation: number, from: number
 
 /** Forgets the purged records and the skips before the beginning of their log: no worker reads them again. */
 export function forgetBefore(span: OpenSpan, low: number): void {
-  for (const [key, { offset, purged }] of span.records) if (purged && offset < low) span.records.delete(key);
+  for (const [key, { offset, purged }] of span.records) {
+    if (purged && offset < low) span.records.delete(key);
+  }
   span.skips = span.skips.filter(({ offset }) => offset >= low);
 }
 

@@ -8,7 +8,7 @@ export type Manifest = Record<string, string>;
 
 /**
  * The collections of the control database whose content no process can restore. A projector restores a lost watermark,
- * Kafka has the bytes of dead letters, and the other collections hold announcements and traces.
+ * Kafka has the bytes of dead letters, and the other collections contain announcements and traces.
  */
 const controlCollections = ['generations', 'progress', 'blocked_keys', 'log_gaps', 'dead_letters'] as const;
 
@@ -55,7 +55,9 @@ export const describeLost = (lost: LostCollection[]): string =>
 /** Creates the collections of the control database that do not exist. Returns the manifest of all. */
 export async function createControlCollections(control: Db): Promise<Manifest> {
   const existing = await readCollections(control);
-  for (const name of controlCollections) if (!existing.has(name)) await createCollection(control, name);
+  for (const name of controlCollections) {
+    if (!existing.has(name)) await createCollection(control, name);
+  }
   return manifestOf(await readCollections(control), controlCollections);
 }
 
@@ -80,7 +82,7 @@ export const manifestOf = (found: Collections, names: readonly string[]): Manife
   Object.fromEntries(names.flatMap((name) => (found.has(name) ? [[name, found.get(name) ?? '']] : [])));
 
 /**
- * The collections of the control database and the databases of generations that hold a part of a read model. Empty
+ * The collections of the control database and the databases of generations that have a part of a read model. Empty
  * collections do not count, because an operator may have created sharded ones before the first start.
  */
 export async function findReadModel(control: Db): Promise<string[]> {

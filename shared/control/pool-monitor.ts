@@ -76,6 +76,6 @@ export function monitorPools(
   };
 }
 
-/** Whether all connections of the pool are in use, which is no failure of theirs. */
+/** Whether all connections of the pool are in use. That is not a failure of the connections. */
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';

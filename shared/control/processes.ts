@@ -27,7 +27,7 @@ type Announced = {
   /** The version in its package.json. */
   release: string;
   state: ProcessState;
-  /** Why it does not run, and the fix if it is known; null if it runs, or ended as it was asked to. */
+  /** The reason why it does not run, and the fix if it is known; null if it runs, or ended as it was asked to. */
   reason: string | null;
   /** When it announced itself, by MongoDB's clock. */
   at: Date;

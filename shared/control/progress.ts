@@ -1,7 +1,7 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 import type { HoldCause } from './hold-causes.ts';
 
-/** How far a generation has applied one partition. */
+/** The progress of a generation in one partition. */
 export type Progress = {
   /** `<generation>/<topic>/<partition>` */
   _id: string;
@@ -36,7 +36,7 @@ export type Applied = {
 
 /** The projector that saved progress last, and why records wait. Each save replaces the whole object, as `Applied`. */
 export type Saved = {
-  /** Why records wait for the projector; null if no record waits. */
+  /** The reason why records wait for the projector; null if no record waits. */
   cause: HoldCause | null;
   /** How long a quota of Kafka makes the projector wait for records, in milliseconds; absent without a quota. */
   throttledMs?: number;
@@ -69,7 +69,7 @@ export function isRecreated(
   return presentId !== topicId;
 }
 
-/** A generation's watermark, by its number. */
+/** The watermark of the generation with this number. */
 type Watermark = { _id: number; completeTo: Date };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');

@@ -3,8 +3,8 @@ import { bulkWrite } from '../store/bulk-write.ts';
 import type { RecordKey } from './ledger.ts';
 
 /**
- * The bytes of a dead letter as Kafka delivered them. They may hold secrets and personal data, so only `--raw` displays
- * them. The ledger alone shows whether the record stands unapplied; these are its attachment, with a bound.
+ * The bytes of a dead letter as Kafka delivered them. They may contain secrets and personal data, so only `--raw`
+ * displays them. The ledger alone shows whether the record stands unapplied; these are its attachment, with a bound.
  */
 export type RecordBytes = RecordKey & {
   /** `<topic>/<partition>/<offset>@<timestamp>` */
@@ -56,7 +56,7 @@ export async function removeBytes(control: Db, ids: string[]): Promise<void> {
   if (ids.length > 0) await recordBytesOf(control).deleteMany({ _id: { $in: ids } });
 }
 
-/** When bytes were last stored, by their id. */
+/** The times at which bytes were last stored; the keys are the ids of the dead letters. */
 export type StoredAt = Map<string, Date>;
 
 export async function readStoredAt(control: Db, ids: string[]): Promise<StoredAt> {

@@ -60,7 +60,7 @@ export const replaceManifests =
       { ...generationOf(registry, number), manifest: documents },
     );
 
-/** Who makes a transition, when and why. */
+/** The operator who makes a transition, the time and the reason. */
 export type Cause = { by: string; at: Date; why: string };
 
 /** Returns the registry after a transition, or throws `RebuildRefused`. Pure. */

@@ -5,7 +5,7 @@ import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts
 /** A higher rate limit counts as this one, because the API keeps an instant in memory for each counted request. */
 export const rateLimitMax = 1_000_000;
 
-/** The state of an API key. It holds the hash of the token, never the token. */
+/** The state of an API key. It contains the hash of the token, never the token. */
 export const apiKeyState = z.object({
   id: prefixedId('key_'),
   name,

@@ -94,7 +94,7 @@ export const ticket = {
     refsIndex,
     tombstoneIndex,
   ],
-  // `byUpdated >= byCreated` always holds, so that a bound on one key may prune a scan of the other.
+  // `byUpdated >= byCreated` is always true, so that a bound on one key may prune a scan of the other.
   sortKeys: ({ id, createdAt, updatedAt }: Ticket) => ({
     byCreated: sortKey(createdAt, id),
     byUpdated: sortKey(ticketUpdatedAt({ createdAt, updatedAt }), id),

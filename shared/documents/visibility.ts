@@ -1,7 +1,7 @@
 import { dayMs } from './instant.ts';
 import type { TicketJoined } from './ticket.ts';
 
-/** The last instant that a `Date` can hold. */
+/** The last instant that a `Date` can represent. */
 const lastMs = 8_640_000_000_000_000;
 
 /** How long a channel keeps data, in days; 0 or null: for ever. */

@@ -82,7 +82,7 @@ export const tokenMechanism = (tokens: AccessTokens): Mechanism => ({
   }),
 });
 
-/** Why a broker refuses a token; empty if the broker accepts it. Rejects without an answer. */
+/** The reason why a broker refuses a token; empty if the broker accepts it. Rejects without an answer. */
 async function refusalOf(answer: Promise<string | void>): Promise<string> {
   try {
     return (await answer) ?? '';

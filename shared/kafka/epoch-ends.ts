@@ -34,7 +34,7 @@ const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: 
 const apiKey = 23;
 const apiVersion = 3;
 
-/** The replica id in the request of a client that is no replica. */
+/** The replica id in the request of a client that is not a replica. */
 const consumerId = -1;
 
 /**

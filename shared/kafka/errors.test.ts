@@ -67,7 +67,7 @@ describe('an error of the brokers or of MongoDB', () => {
     ['no permission for the group', brokerAnswer('GROUP_AUTHORIZATION_FAILED')],
     ['a user whom MongoDB does not know', mongoAnswer(18)],
     ['a user of MongoDB without a right', mongoAnswer(13)],
-  ])('is a refusal, also after the retries of kafkajs: %s', (_, error) => {
+  ])('is a refusal, even after the retries of kafkajs: %s', (_, error) => {
     for (const thrown of [error, afterRetries(error), withCause(error)])
       expect({
         errorClass: classOf(thrown),

@@ -94,7 +94,7 @@ export function installedKafkajs(): KafkajsParts {
 export type Fetched = {
   /** The requested offset. */
   offset: number;
-  /** Why the broker cannot read the partition at this offset; null if it can. */
+  /** The error of a broker that cannot read the partition at this offset; null if it can. */
   error: string | null;
   /** How long a quota makes this client wait, in milliseconds; 0 unless nothing was delivered because of it. */
   throttledMs: number;
@@ -122,7 +122,7 @@ export function fetchedFrom(batch: Batch): Fetched {
   };
 }
 
-/** Why a broker delivers nothing of the partition; null if it delivers. */
+/** The error of a broker that delivers nothing of the partition; null if it delivers. */
 const errorIn = ({ messages }: Batch): string | null =>
   (messages as unknown as Message[]).find((message) => 'error' in message)?.error ?? null;
 

@@ -98,7 +98,7 @@ async function errorOf(error: Error): Promise<unknown> {
   return saslAuthenticator.prototype.authenticate.call(authenticator).catch((reason: unknown) => reason);
 }
 
-it('the loss of a connection during authentication is no refusal', async () => {
+it('the loss of a connection during authentication is not a refusal', async () => {
   const lost = new KafkaJSConnectionError('reset', { broker: 'a:1' });
   expect(await errorOf(lost)).toBe(lost);
   const answer = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };

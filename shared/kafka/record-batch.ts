@@ -19,7 +19,7 @@ export const isRecordBatch = (frame: Buffer): boolean =>
 export type RecordBatchHeader = {
   /** The offset of the first record, as the broker has assigned it. */
   baseOffset: number;
-  /** The offset of the last record, also of one that compaction has removed. */
+  /** The offset of the last record, even if compaction has removed it. */
   lastOffset: bigint;
   /** Null if the records are not compressed; undefined if the number is unknown. */
   codec: (typeof codecByNumber)[number] | undefined;

@@ -16,7 +16,7 @@ export type TopicSettings = {
   retentionBytes: number | null;
   maxMessageBytes: number | null;
   allowsUncleanElection: boolean | null;
-  /** Why the brokers return no setting of this topic, while they return settings of others. */
+  /** The reason why the brokers return no setting of this topic, while they return settings of others. */
   refused?: string;
 };
 

@@ -95,7 +95,7 @@ type StoredKey = {
   state: { tokenSha256: string; archivedAt?: Date | null; rateLimit?: unknown };
 };
 
-/** The key's own rate limit; undefined also for a value that an edit by hand has broken. */
+/** The key's own rate limit; undefined, too, for a value that someone has edited by hand so that it is invalid. */
 function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
   const isLimit = typeof rateLimit === 'number' && Number.isInteger(rateLimit) && rateLimit > 0;
   return isLimit ? Math.min(rateLimit, rateLimitMax) : undefined;

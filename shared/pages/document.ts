@@ -60,6 +60,6 @@ export const pageDocument = (page: PageDocument): string =>
 const link = ({ href, name, current }: NavigationLink): Html =>
   html`<li><a href="${href}" ${current ? html` aria-current="${current}"` : html``}>${name}</a></li>`;
 
-/** Code for copying. Wide code scrolls on its own, also with the keyboard. */
+/** Code for copying. Wide code scrolls on its own, with the keyboard too. */
 export const codeBlock = (label: string, text: string): Html =>
   html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text.trim()}</code></pre>`;

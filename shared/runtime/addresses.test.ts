@@ -15,6 +15,6 @@ it.each([
   [undefined, false],
 ])('%s is in the ranges: %s', (address, isIn) => expect(isInRanges(ranges, address)).toBe(isIn));
 
-it.each(['10.0.0.0/33', 'proxy', ''])('%j is no list of addresses', (text) =>
+it.each(['10.0.0.0/33', 'proxy', ''])('%j is not a list of addresses', (text) =>
   expect(addressRanges.safeParse(text).success).toBe(false),
 );

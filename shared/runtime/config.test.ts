@@ -61,7 +61,7 @@ describe('a value', () => {
   });
 });
 
-describe('a setting that a file may hold', () => {
+describe('a setting that a file may contain', () => {
   const folder = useFolder();
   const file = (name: string, text: string) => {
     const path = join(folder.path, name);

@@ -20,17 +20,17 @@ export type ConfigResult<T> =
 export function readConfig<S extends z.ZodRawShape>(
   settings: S,
   environment: Environment,
-  check: (given: Environment) => string[] = () => [],
+  check: (values: Environment) => string[] = () => [],
 ): ConfigResult<z.output<z.ZodObject<S>>> {
-  const { given, files, fileErrors } = givenValues(settings, environment);
-  const parsed = z.object(settings).safeParse(given, { error: messageOf });
+  const { values, files, fileErrors } = givenValues(settings, environment);
+  const parsed = z.object(settings).safeParse(values, { error: messageOf });
   const found = parsed.success
     ? []
     : parsed.error.issues.map(({ path, message }) => {
         const name = String(path[0]);
-        return given[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
+        return values[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
       });
-  found.push(...check(given));
+  found.push(...check(values));
   const errors = [
     ...fileErrors.values(),
     ...found.filter((error) => !fileErrors.has(error.split(/[: ]/, 1)[0] ?? '')),
@@ -41,10 +41,10 @@ export function readConfig<S extends z.ZodRawShape>(
     : { errors: [...errors, ...warnings] };
 }
 
-/** The mark of a setting, usually a secret, that a file may hold: `<NAME>_FILE` then names the file. */
+/** The mark of a setting, usually a secret, that a file may contain: `<NAME>_FILE` then names the file. */
 export const orFile = { orFile: true };
 
-/** The variables that set a setting: `NAME`, and `NAME_FILE` if a file may hold it. */
+/** The variables that set a setting: `NAME`, and `NAME_FILE` if a file may contain it. */
 export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
   z.globalRegistry.get(setting)?.orFile === true ? [name, `${name}_FILE`] : [name];
 
@@ -56,21 +56,21 @@ export const variableNames = (settings: z.ZodRawShape): string[] =>
  * them. An empty or blank variable counts as absent.
  */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
-  const given: Environment = {};
+  const values: Environment = {};
   const files: Record<string, string> = {};
   const fileErrors = new Map<string, string>();
   for (const [name, setting] of Object.entries(settings)) {
     const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]?.trim());
-    if (value) given[name] = value;
+    if (value) values[name] = value;
     if (!file) continue;
     if (value) fileErrors.set(name, `${name} and ${name}_FILE are both set`);
     else {
       files[name] = file;
-      given[name] = readSettingFile(file);
-      if (!given[name]) fileErrors.set(name, `${name}_FILE: the file cannot be read, or is empty`);
+      values[name] = readSettingFile(file);
+      if (!values[name]) fileErrors.set(name, `${name}_FILE: the file cannot be read, or is empty`);
     }
   }
-  return { given, files, fileErrors };
+  return { values, files, fileErrors };
 }
 
 /**

@@ -74,7 +74,9 @@ export function monitorConnections(
     const readThrough = ([name, read]: [string, () => Promise<unknown>]) =>
       inTime(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
     await Promise.all(Object.entries(clients).map(readThrough));
-    for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
+    for (const name of failing.keys()) {
+      if (!failed.has(name)) failing.delete(name);
+    }
     if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
     freshMs = nowMs();
     const worksFresh = await inTime(readFresh()).then(

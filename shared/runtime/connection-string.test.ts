@@ -35,7 +35,7 @@ it.each([
   ['tlsCAFile=/nowhere.pem', 'the file of its option tlsCAFile cannot be read'],
   ['maxPoolsize=5&colour=red', 'option colour is not supported'],
   ['appName=a&appName=b', 'appName'],
-])('an option that cannot hold is named, without the password: %s', (options, expected) => {
+])('an invalid option is named, without the password: %s', (options, expected) => {
   expect(errorOf(options)).toContain(expected);
   expect(errorOf(options)).not.toContain('secret');
 });
@@ -63,6 +63,6 @@ it.each([
     `readPreference=${mode}`,
   ]),
   ['readPreference=nearest&readPreferenceTags=dc:a&readPreferenceTags=&maxStalenessSeconds=90'],
-])('options that hold are accepted: %s', (options) => {
+])('valid options are accepted: %s', (options) => {
   expect(errorOf(options)).toBeNull();
 });

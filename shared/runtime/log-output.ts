@@ -75,8 +75,8 @@ export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options =
       if (pauseMs === 0) flush();
     },
     linesLost: () => lost,
-    onRecovery: (given) => {
-      report = given;
+    onRecovery: (onRecovered) => {
+      report = onRecovered;
     },
   };
 }

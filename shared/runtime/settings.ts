@@ -17,7 +17,7 @@ const numeric = (pattern: RegExp, error: string) => z.string().regex(pattern, er
 export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   numeric(/^-?\d+$/, 'must be a whole number').pipe(z.number().int().min(min).max(max));
 
-/** A number from `min` on, also with decimals. */
+/** A number from `min` on, with or without decimals. */
 export const decimal = (min: number) =>
   numeric(/^-?\d+(\.\d+)?$/, 'must be a number').pipe(z.number().min(min).max(Number.MAX_SAFE_INTEGER));
 
@@ -115,38 +115,38 @@ export const kafkaSettings = {
 };
 
 /** The errors of Kafka settings that need each other. Every service that connects to Kafka checks this. */
-export const kafkaRule = (given: Environment): string[] => [
-  ...saslErrors(given),
-  ...(['true', '1'].includes(given.KAFKA_SSL ?? '')
-    ? certificateErrors(given)
-    : withoutEffect(given, tlsNames, 'KAFKA_SSL is not true')),
+export const kafkaRule = (values: Environment): string[] => [
+  ...saslErrors(values),
+  ...(['true', '1'].includes(values.KAFKA_SSL ?? '')
+    ? certificateErrors(values)
+    : withoutEffect(values, tlsNames, 'KAFKA_SSL is not true')),
 ];
 
 export const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
 const tokenNames = ['KAFKA_SASL_TOKEN_URL', 'KAFKA_SASL_TOKEN_SCOPE'];
 
-const withoutEffect = (given: Environment, names: string[], because: string): string[] =>
-  names.filter((name) => given[name]).map((name) => `${name} is set, but ${because}`);
+const withoutEffect = (values: Environment, names: string[], because: string): string[] =>
+  names.filter((name) => values[name]).map((name) => `${name} is set, but ${because}`);
 
-const missing = (given: Environment, names: string[], because: string): string[] =>
-  names.filter((name) => !given[name]).map((name) => `${name} is not set, but ${because} is`);
+const missing = (values: Environment, names: string[], because: string): string[] =>
+  names.filter((name) => !values[name]).map((name) => `${name} is not set, but ${because} is`);
 
-function saslErrors(given: Environment): string[] {
-  const { KAFKA_SASL_MECHANISM: mechanism } = given;
+function saslErrors(values: Environment): string[] {
+  const { KAFKA_SASL_MECHANISM: mechanism } = values;
   const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
   return [
     ...(mechanism
-      ? missing(given, credentials, 'KAFKA_SASL_MECHANISM')
-      : withoutEffect(given, credentials, 'KAFKA_SASL_MECHANISM is not')),
+      ? missing(values, credentials, 'KAFKA_SASL_MECHANISM')
+      : withoutEffect(values, credentials, 'KAFKA_SASL_MECHANISM is not')),
     ...(mechanism === 'oauthbearer'
-      ? missing(given, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
-      : withoutEffect(given, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
+      ? missing(values, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
+      : withoutEffect(values, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
   ];
 }
 
 /** The errors of the certificates and of the key, without the values. */
-export function certificateErrors(given: Environment): string[] {
-  const { KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = given;
+export function certificateErrors(values: Environment): string[] {
+  const { KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = values;
   const errors: string[] = [];
   const check = (names: string, read: () => unknown) => {
     try {

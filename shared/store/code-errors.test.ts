@@ -67,7 +67,7 @@ test.each<[string, unknown]>([
   expect(isCodeError(error)).toBe(false);
 });
 
-test('a failed assertion is no error of a record: the projector ends, and stores no dead letter', () => {
+test('a failed assertion is not an error of a record: the projector ends, and stores no dead letter', () => {
   expect(isCodeError(new AssertionError({ message: 'position <= end' }))).toBe(false);
 });
 

@@ -60,7 +60,7 @@ it.each([
   expect(poolOf(url, pool)).toBe(expected);
 });
 
-it('the options of the connection string hold', () => {
+it('the options of the connection string apply', () => {
   const url =
     'mongodb://a/?appName=mine&serverSelectionTimeoutMS=700&connectTimeoutMS=8&waitQueueTimeoutMS=9&wtimeoutMS=5';
   const { options } = createMongo(url, 'test', {

@@ -55,8 +55,8 @@ export function createMongo(
 ): MongoClient {
   patchConnections();
   patchTexts();
-  const given = givenOptions(url);
-  const size = Number(given.get('maxpoolsize') ?? poolSize);
+  const urlOptions = givenOptions(url);
+  const size = Number(urlOptions.get('maxpoolsize') ?? poolSize);
   const defaults = {
     appName,
     maxPoolSize: poolSize,
@@ -65,18 +65,18 @@ export function createMongo(
     ...timeouts,
   };
   // An option in code overrides the connection string.
-  const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
+  const absent = Object.entries(defaults).filter(([name]) => !urlOptions.has(name.toLowerCase()));
   return new MongoClient(withoutReadPreference(url), {
     ...Object.fromEntries(absent),
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
     // Always set: an operator may set another default for all clients, under which reads wait for a majority.
-    readConcern: { level: (given.get('readconcernlevel') ?? 'local') as ReadConcernLevel },
+    readConcern: { level: (urlOptions.get('readconcernlevel') ?? 'local') as ReadConcernLevel },
     writeConcern: {
       w: 'majority',
       journal: true,
-      wtimeoutMS: Number(given.get('wtimeoutms') ?? majorityTimeoutMs),
+      wtimeoutMS: Number(urlOptions.get('wtimeoutms') ?? majorityTimeoutMs),
     },
   });
 }

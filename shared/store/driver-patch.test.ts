@@ -27,7 +27,7 @@ it('a document is read as before', () => {
 });
 
 it.each(['ti_1', 'a text of more than twenty bytes'])(
-  'bytes that are no text are refused each time: %s',
+  'bytes that are not UTF-8 are refused each time: %s',
   (text) => {
     const bytes = BSON.serialize({ _id: 'first', text });
     bytes[Buffer.from(bytes).indexOf(text)] = 0xff;

@@ -26,13 +26,15 @@ export async function listGenerationDatabases({ client, databaseName }: Db): Pro
   }
 }
 
-/** Whether a generation's database holds a document of an entity, living or deleted. */
+/** Whether a generation's database contains a document of an entity, living or deleted. */
 export async function hasDocuments(database: Db): Promise<boolean> {
-  for (const kind of kinds) if (await hasDocument(collectionOf(database, kind))) return true;
+  for (const kind of kinds) {
+    if (await hasDocument(collectionOf(database, kind))) return true;
+  }
   return false;
 }
 
-/** Whether a collection holds a document. */
+/** Whether a collection contains a document. */
 export async function hasDocument<T extends Document>(collection: Collection<T>): Promise<boolean> {
   const first = collection
     .find({}, { projection: { _id: 1 } })

@@ -149,7 +149,7 @@ function parsePlace(text: string): RecordPlace {
   if (topic !== '') return { topic, partition: Number(partition), offset: Number(offset) };
   throw new InvalidArgumentError(
     text.includes('@')
-      ? 'A record that is no dead letter yet has no @<timestamp>: <topic>/<partition>/<offset>.'
+      ? 'A record that is not yet a dead letter has no @<timestamp>: <topic>/<partition>/<offset>.'
       : 'A record is <topic>/<partition>/<offset>, such as support.messages/1/8012.',
   );
 }

@@ -61,7 +61,7 @@ function stepsOf(build: GenerationReport, differences: number | undefined): Buil
 export const buildSteps = (build: GenerationReport, differences: number | undefined): Html =>
   stepper(build, stepsOf(build, differences));
 
-/** How far a generation is with its first load. */
+/** The progress of a generation's first load. */
 export const firstLoad = (of: GenerationReport): Html => stepper(of, [loadStep(of, 'First load')]);
 
 function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {

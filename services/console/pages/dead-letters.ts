@@ -33,8 +33,12 @@ export const deadLettersPage = (sources: Sources): Page => ({
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
-    const given = (name: string) => query.get(name) || undefined;
-    const wanted = { topic: given('topic'), reason: given('reason'), after: query.get('after') ?? '' };
+    const parameter = (name: string) => query.get(name) || undefined;
+    const wanted = {
+      topic: parameter('topic'),
+      reason: parameter('reason'),
+      after: query.get('after') ?? '',
+    };
     const found = await sources.deadLetters(wanted);
     const stale = staleness(found);
     return {

@@ -103,7 +103,7 @@ test('a tile has the colour of its finding, and a number that Kafka alone knows 
   expect(text(await shown(topicsPage, about))).toContain('support.contacts 25 unknown unknown 5');
 });
 
-test('a first load is no failure: it shows its progress and the time left, which no topic exceeds', async () => {
+test('a first load is not a failure: it shows its progress and the time left, which no topic exceeds', async () => {
   const loading = { lagSeconds: null, watermark: null, lag: 100, topics: [topic({ secondsLeft: 240 })] };
   const page = await shown(overviewPage, facts([factsOf(1, 'active', loading)]));
   expect(page).toContain('<p class="verdict warn">');

@@ -83,8 +83,8 @@ const measures = (one: TopicFacts, shown: GenerationReport): Html[] => [
 /** A build lags until it has caught up. A first load also lags, but its lag is still unknown. */
 function severity({ lagSeconds, cause }: TopicFacts, shown: GenerationReport): string {
   if (isBuild(shown)) return '';
-  const isHeld = cause === 'unassigned' || cause === 'unreadable';
-  if (isHeld || (lagSeconds ?? 0) > staleAfterSeconds) return 'bad';
+  const isBlocked = cause === 'unassigned' || cause === 'unreadable';
+  if (isBlocked || (lagSeconds ?? 0) > staleAfterSeconds) return 'bad';
   return (lagSeconds ?? 0) > followsWithinSeconds ? 'warn' : '';
 }
 

@@ -83,7 +83,7 @@ function textOfControl({ database, collection, is }: LostCollection): string {
 
 /**
  * Describes restored documents beside the watermark, so that an operator can see whether the backup is too old. A newer
- * document does not prove that the others hold every change up to the watermark.
+ * document does not prove that the others contain every change up to the watermark.
  */
 async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
   const texts: string[] = [];

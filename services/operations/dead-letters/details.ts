@@ -13,8 +13,8 @@ import type { Row } from '../row.ts';
 export type DeadLetter<Bytes = RecordBytes> = { id: string; entry: LedgerRecord; bytes: Bytes | null };
 
 /**
- * A dead letter for display, without its value and the values of its headers, which may hold secrets and personal data.
- * Instants are ISO 8601.
+ * A dead letter for display, without its value and the values of its headers, which may contain secrets and personal
+ * data. Instants are ISO 8601.
  */
 export type DeadLetterDetails = Pick<
   LedgerRecord,

@@ -155,7 +155,7 @@ async function previewRedrive(
   kind: Kind,
   readable: ReadDeadLetter[],
 ) {
-  const parsed = readable.map((item) => ({ ...item, result: parseRecord(kind, item.record) }));
+  const parsed = readable.map((letter) => ({ ...letter, result: parseRecord(kind, letter.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));

@@ -50,7 +50,7 @@ async function* chunks(
   if (chunk.length > 0) yield chunk;
 }
 
-/** A filter of MongoDB for the spans that may hold selected records. Their records are then matched one by one. */
+/** A filter of MongoDB for the spans that may contain selected records. Their records are then matched one by one. */
 export function spansOf(selection: Selection): Filter<LedgerSpan> {
   if ('ids' in selection) return { _id: { $in: selection.ids.map((id) => spanIdOf(parseRecordId(id))) } };
   const { topic, reason, since } = selection.filter;

@@ -6,7 +6,7 @@ import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenOwners } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
+/** `database` contains the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
 
 /** A key as `keys list` prints it. Instants are ISO 8601. */
@@ -21,7 +21,7 @@ export type ListedKey = {
   archivedAt: string | null;
   /** The key is active, but the API refuses its token: another key has it, or a blocked key had it. */
   isTokenShared: boolean;
-  /** Who blocked the key, when and why; null for an unblocked key. */
+  /** The operator who blocked the key, the time and the reason; null for an unblocked key. */
   blocked: { at: string; by: string; why: string } | null;
 };
 
@@ -75,7 +75,9 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
   for (let start = 0; start < hashes.length; start += hashesPerRead) {
     const some = hashes.slice(start, start + hashesPerRead);
     const tokens = await readTokenOwners(control, database, some);
-    for (const [hash, token] of tokens) if (keyOfToken(token) === 'shared_token') refused.add(hash);
+    for (const [hash, token] of tokens) {
+      if (keyOfToken(token) === 'shared_token') refused.add(hash);
+    }
   }
   return refused;
 }

@@ -5,7 +5,7 @@ import { pollUntil } from '../poll-until.ts';
 
 /** A document that differs is compared again. After this many times it counts as different. */
 const rounds = 3;
-/** The number of differing documents that are compared again, at most: memory holds a difference of each. */
+/** The number of differing documents that are compared again, at most: a difference of each is kept in memory. */
 export const recheckMax = 20_000;
 /** If a watermark stands still for this long, no projector follows the generation; in milliseconds. */
 const stallMs = 15_000;

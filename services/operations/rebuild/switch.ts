@@ -135,7 +135,7 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
     if (!log) return 'unknown';
     if (offset < log.low) return 'lost';
     // A record that was rejected after `readAt` may lie beyond the end that was read then.
-    return offset >= log.end && firstAt < readAt ? 'lost' : 'held';
+    return offset >= log.end && firstAt < readAt ? 'lost' : 'present';
   };
   await carryOverDeadLetters(control, { from, to }, find);
 }

@@ -42,7 +42,7 @@ export function comparison(
     : null;
 }
 
-/** Why a comparison of a generation with documents of `version` is no longer valid; null if it is valid. */
+/** The reason why a comparison with documents of `version` is no longer valid; null if it is valid. */
 function whyExpired(
   facts: Facts,
   version: number,

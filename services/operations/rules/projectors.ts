@@ -26,7 +26,7 @@ type Stopped = {
   restart: string;
 };
 
-/** Why no projector follows a generation, with a fix unless projectors still run. */
+/** The reason why no projector follows a generation, with a fix unless projectors still run. */
 export function whyStopped(
   facts: Facts,
   generationFacts: GenerationFacts,
@@ -41,7 +41,7 @@ export function whyStopped(
   return describeStop[stopOf(facts, generationFacts, last)]({ facts, generationFacts, last, restart });
 }
 
-/** Why no projector can ever continue a generation; null if one can. */
+/** The reason why no projector can ever continue a generation; null if one can. */
 function whyFinal({ gaps, recreated, savedAt, watermark }: GenerationFacts): RuleFinding | null {
   const [gap] = gaps;
   if (gap)
@@ -154,7 +154,7 @@ function savesNothing(generationFacts: GenerationFacts): string {
 /** Sweeps that fail for longer than this are reported, in milliseconds. The next sweep begins within five minutes. */
 const sweepFailureToleratedMs = 600_000;
 
-/** Why the retention of a generation is not enforced; null if it is. */
+/** The reason why the retention of a generation is not enforced; null if it is. */
 export function sweepFailure(projectors: Projector[]): string | null {
   const { at, failingSince: since, reason } = lastSweep(projectors) ?? {};
   // Counts up to the last sweep, not up to now: while no projector runs, no sweep fails.

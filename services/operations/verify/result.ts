@@ -7,7 +7,7 @@ export type Wrong = {
   id: string;
   /** The fields that differ, such as `joined.requester`. */
   fields: string[];
-  /** Why it stays as it is; null if a repair writes it. */
+  /** The reason why it stays as it is; null if a repair writes it. */
   reason: string | null;
 };
 

@@ -15,7 +15,7 @@ export function readState<K extends Kind>(kind: K, state: object): ReadState<K> 
   const { data, error } = states[kind].safeParse(asPublished(kind, stored));
   if (error) return { broken: ['state', ...(error.issues[0]?.path ?? [])].slice(0, 2).map(String).join('.') };
   const parsed = data as Fields;
-  const changed = Object.keys(parsed).find((name) => !holds(stored[name], parsed[name]));
+  const changed = Object.keys(parsed).find((name) => !contains(stored[name], parsed[name]));
   return changed === undefined ? { state: data as EntityState[K] } : { broken: `state.${changed}` };
 }
 
@@ -23,15 +23,15 @@ export function readState<K extends Kind>(kind: K, state: object): ReadState<K> 
  * Whether a stored value has every field of the parsed one. An absent field is null, at any depth: an earlier release
  * did not know it. A field that the schema does not know is one of a later release.
  */
-function holds(stored: unknown, parsed: unknown): boolean {
+function contains(stored: unknown, parsed: unknown): boolean {
   if (Array.isArray(parsed))
     return (
       Array.isArray(stored) &&
       stored.length === parsed.length &&
-      parsed.every((one, index) => holds(stored[index], one))
+      parsed.every((one, index) => contains(stored[index], one))
     );
   if (!isFields(parsed)) return isDeepStrictEqual(stored ?? null, parsed ?? null);
-  return isFields(stored) && Object.keys(parsed).every((name) => holds(stored[name], parsed[name]));
+  return isFields(stored) && Object.keys(parsed).every((name) => contains(stored[name], parsed[name]));
 }
 
 const isFields = (value: unknown): value is Fields =>

@@ -25,9 +25,9 @@ export type VerifyDeps = Pick<RoundDeps, 'signal' | 'wait' | 'onStalled'> & {
 };
 
 export type Verified = {
-  /** The fields that differ from a fresh join, by the id of the document. A repair has written these documents. */
+  /** The fields that differ from a fresh join, for each document id. A repair has written these documents. */
   differing: Map<string, string[]>;
-  /** Why a repair has not written a document, by the id of the document. */
+  /** The reason why a repair has not written a document; the keys are the ids of the documents. */
   left: Map<string, string>;
   /** Ids without a living document. */
   absent: string[];

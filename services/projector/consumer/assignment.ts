@@ -55,7 +55,7 @@ export function createAssignment(
 ): Assignment {
   const { positions, queuedBytesMax } = deps;
   const assigned = new Map<string, Partition>();
-  // One half holds queued batches, the other the next fetch. Decompressed batches have a budget of the same size.
+  // One half is for queued batches, the other for the next fetch. Decompressed batches have a budget of the same size.
   const halfBytes = queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const fetches = createFetchControl({ assigned, positions, shareBytes, queuedBytesMax }, consumer);

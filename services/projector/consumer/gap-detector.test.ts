@@ -111,7 +111,7 @@ describe('the gap detector', () => {
     const lastGap = await detect(log, gapConfirmationsMin);
     if (message === null) expect(lastGap).toBeNull();
     else expect(lastGap).toMatch(message);
-    // Nothing of the new leader is applied before its log is known to hold everything.
+    // Nothing of the new leader is applied before its log is known to contain everything.
     expect(fetchState.comparedEpoch).toBe(message === null ? 3 : 2);
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });

@@ -23,7 +23,7 @@ export class GapFound extends Error {
  */
 export const gapConfirmationsMin = 5;
 
-/** How far a partition was read, and from which log. */
+/** The progress of the reads of a partition, and the identity of its log. */
 export type ReadTo = TopicPartition & {
   /** Offset of the next record to read. */
   offset: number;
@@ -36,7 +36,7 @@ export type ReadTo = TopicPartition & {
 /** The log of a partition now. */
 export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
   topicId: string | null;
-  /** Where the last epoch ends that the projector has read; undefined if the brokers were not asked. */
+  /** The end of the last epoch that the projector has read; undefined if the brokers were not asked. */
   epochEnd: EpochEnd | undefined;
 };
 
@@ -126,7 +126,7 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
 type Compared = {
   /** The epoch of the current leader. */
   currentEpoch: number;
-  /** Where the last epoch ends that the projector has read; undefined without a query or an answer. */
+  /** The end of the last epoch that the projector has read; undefined without a query or an answer. */
   epochEnd: EpochEnd | undefined;
   /** Whether the comparison with the log of this leader is unnecessary or has an answer. */
   isCompared: boolean;

@@ -18,7 +18,7 @@ export type RecordFields = Omit<RecordBytes, '_id' | 'storedAt'>;
 
 /**
  * The attachment of a dead letter. If the code throws for a field, the attachment lacks that field: otherwise the
- * record would hold its partition. Null if the code throws for the bytes: a redrive must not apply a part of them.
+ * record would block its partition. Null if the code throws for the bytes: a redrive must not apply a part of them.
  */
 export function recordFields(
   topic: string,

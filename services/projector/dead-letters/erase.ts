@@ -35,8 +35,8 @@ const deadLettersPerPage = 500;
 const idsPerRead = 1_000;
 
 /**
- * Purges the dead letters of deleted entities: they may hold personal data, and a redrive of them would have no effect.
- * Call it once the deletion is durable, and the bytes of the caller's own dead letters, too: Invariant 14 in
+ * Purges the dead letters of deleted entities. They may contain personal data, and a redrive would have no effect. Call
+ * it once the deletion is durable, and the bytes of the caller's own dead letters, too: Invariant 14 in
  * docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {

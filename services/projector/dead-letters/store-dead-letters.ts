@@ -44,11 +44,11 @@ export async function storeDeadLetters(
   // A worker may have stored bytes of purged records, and crashed before its recheck.
   await removeBytes(deps.control, [...purged]);
   const idOf = ({ record }: RejectedRecord): string => recordId({ topic, ...record.position });
-  const standing = rejected.filter((item) => !purged.has(idOf(item)));
+  const standing = rejected.filter((record) => !purged.has(idOf(record)));
   const attachments = await attachBytes(deps, topic, standing);
   const removed = await recheck(deps, attachments);
   const attachedIds = new Set(attachments.map(({ _id }) => _id).filter((id) => !removed.has(id)));
-  return { standing, attached: standing.filter((item) => attachedIds.has(idOf(item))) };
+  return { standing, attached: standing.filter((record) => attachedIds.has(idOf(record))) };
 }
 
 /** Adds the records to their spans. Returns the ids of the records that were purged before. */

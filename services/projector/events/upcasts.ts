@@ -16,7 +16,7 @@ export const upcasts: Upcasts = {};
 export const newestVersion = (known: Upcasts, kind: Kind): number => (known[kind]?.length ?? 0) + 1;
 
 /**
- * Turns data of a schema version into the newest. Returns a value that is no object as it is: the schema rejects it.
+ * Turns data of a schema version into the newest. A value that is not an object stays as it is: the schema rejects it.
  */
 export function upcast(known: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;

@@ -24,7 +24,7 @@ const duplicateKeyWithCollation = (index: string) =>
   `E11000 duplicate key error collection: hu_g1.tags index: ${index} collation: { locale: "en", strength: 2 } dup key: { : "0x2d" }`;
 
 /**
- * Writes tags through a collection whose bulks end with an error if they hold the tag `big`. Returns their ids, too.
+ * Writes tags through a collection whose bulks end with an error if they contain the tag `big`. Returns their ids, too.
  */
 function write(ids: string[], error: Error) {
   const bulks: string[] = [];

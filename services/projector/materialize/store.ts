@@ -90,7 +90,7 @@ export type Write =
   | { op: 'put'; document: StoredDocument; guard: Guard }
   | { op: 'join'; document: JoinedFields; guard: number };
 
-/** The writes that did not apply, by the ids of their documents. */
+/** The writes that did not apply; the keys are the ids of their documents. */
 export type Written = {
   /**
    * Null: the store only rolled the write back. A text: another document has this id. If later rounds read the same

@@ -11,7 +11,7 @@ import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
  */
 export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
 
-/** Where a write failed: `<database>.<collection>`, and the id of its document. */
+/** The place of a failed write: `<database>.<collection>`, and the id of its document. */
 export type WritePlace = { namespace: string; id: string };
 
 const duplicateKey = 11_000;
@@ -53,7 +53,7 @@ export function failureOf({ namespace }: WritePlace, code: number, message: stri
     : failure('refused', 'a value is refused, or it is beyond a limit of MongoDB');
 }
 
-/** Why MongoDB, or the driver before it sends anything, refuses a document; null for an error of another kind. */
+/** The reason why MongoDB, or the driver before it sends anything, refuses a document; null for any other error. */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name, because Node's own code throws another RangeError class under jest.
   const isTooLong =

@@ -9,7 +9,7 @@ import type { Snapshot } from './snapshot.ts';
 export type AssignedPartitions = {
   /** Calls `listener` after each chunk that is applied from now on. */
   onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
-  /** How far each assigned partition has been applied, and why its records wait. */
+  /** The progress of each assigned partition, and the reason why its records wait. */
   snapshot: (ends?: LogState['ends']) => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
   isCaughtUp: () => boolean;

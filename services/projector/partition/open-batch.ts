@@ -7,7 +7,7 @@ import {
   readRecord,
 } from '../../../shared/kafka/record-format.ts';
 
-/** How far a batch has been read: the byte at which the next record begins, and the number of records before it. */
+/** The progress in a batch: the byte at which the next record begins, and the number of records before it. */
 export type BatchPlace = { at: number; count: number };
 
 /** A decompressed batch, whose records are decoded on demand. */
@@ -25,7 +25,7 @@ type ReadRecords = {
   place: BatchPlace;
   /** Whether the batch has no record after them. */
   isEnd: boolean;
-  /** Why the next record cannot be read; undefined if it can. */
+  /** The error of the next record, which cannot be read; undefined if it can. */
   error: unknown;
 };
 

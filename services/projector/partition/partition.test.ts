@@ -222,7 +222,7 @@ it('a partition that is stopped while it takes records releases their memory wit
   });
 });
 
-describe('a partition for which an invariant does not hold', () => {
+describe('a partition that violates an invariant', () => {
   const stopsWith = async (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) => {
     const fatal = Promise.withResolvers<Error>();
     const partition = startPartition(5, { ...deps, onFatal: fatal.resolve });

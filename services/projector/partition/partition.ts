@@ -32,7 +32,7 @@ export type PartitionDeps = TopicPartition & {
   readSkips: (place: TopicPartition) => Promise<SkippedOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
   onApplied: (partition: Partition, applied: Applied) => void;
-  /** An invariant does not hold. The partition has stopped; the process must exit with an error. */
+  /** An invariant is violated. The partition has stopped; the process must exit with an error. */
   onFatal: (error: Error) => void;
   logger: Logger;
   /** Limits the lines about refusals of the servers, of all partitions together. */
@@ -65,7 +65,7 @@ const nothingApplied: Applied = { events: 0, rejected: [], times: [] };
 export class Partition {
   readonly topic: string;
   readonly partition: number;
-  /** How far it was fetched. */
+  /** The progress of its fetches. */
   readonly fetchState: FetchState;
   readonly #deps: PartitionDeps;
   readonly #stopping = new AbortController();
@@ -216,7 +216,7 @@ export class Partition {
     });
   }
 
-  /** Ends the process if an invariant does not hold. The loss of the partition is a normal end. */
+  /** Ends the process if an invariant is violated. The loss of the partition is a normal end. */
   #onLoopFailed(error: unknown): void {
     if (error instanceof Revoked) return;
     this.#close();
@@ -251,7 +251,7 @@ export class Partition {
 
   /**
    * Counts each poll as progress: a partition that waits for prerequisites is not stuck. While it waits, it gives its
-   * memory back, so that it holds up no other partition.
+   * memory back, so that it delays no other partition.
    */
   async #waitForPrerequisites(position: number): Promise<void> {
     const { queue, waitForPrerequisites } = this.#deps;

@@ -1,6 +1,6 @@
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 
-/** How far a projector has applied a partition, and the end of the log, both as last observed. */
+/** The offset up to which a projector has applied a partition, and the end of the log, both as last observed. */
 type PartitionPosition = { position: number; end: number; movedAtMs: number };
 
 /**

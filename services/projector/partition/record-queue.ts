@@ -67,9 +67,9 @@ type Queued = {
   nextOffset: number;
   leaderEpoch: number;
   fetchedMs: number;
-  /** How far the batch was taken. */
+  /** The progress in the batch. */
   place: BatchPlace;
-  /** Why its next record cannot be decoded. */
+  /** The error of its next record, which cannot be decoded. */
   error?: unknown;
 };
 
@@ -235,7 +235,9 @@ async function readInto(
     taken.bytes += read.bytes;
     taken.nextOffset = Math.max(taken.nextOffset, (read.records.at(-1)?.position.offset ?? -1) + 1);
     // The first batch may begin before the position.
-    for (const record of read.records) if (record.position.offset >= position) taken.records.push(record);
+    for (const record of read.records) {
+      if (record.position.offset >= position) taken.records.push(record);
+    }
     return read.isEnd && read.error === undefined;
   } catch (error) {
     // Without memory, the records before this batch are taken now, and this batch by the next call.

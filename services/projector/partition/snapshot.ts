@@ -1,7 +1,7 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 
-/** How far a partition was applied at one moment. The commit loop saves snapshots, then commits the same snapshots. */
+/** The progress of a partition at one moment. The commit loop saves snapshots, then commits the same snapshots. */
 export type Snapshot = TopicPartition & {
   /** -1 until its start offset is found. */
   position: number;
@@ -15,7 +15,7 @@ export type Snapshot = TopicPartition & {
   fanOutWaiting: number;
   /** Set while its chunk waits for the chunk of another partition. Liveness then checks that partition instead. */
   isQueued?: true;
-  /** Why its records wait, if there are any; absent once it is stopped. */
+  /** The reason why its records wait, if there are any; absent once it is stopped. */
   cause?: HoldCause;
   /** How long a quota makes the client wait, in milliseconds. Set if its records are therefore undelivered. */
   throttledMs?: number;

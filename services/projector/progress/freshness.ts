@@ -39,8 +39,8 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Fresh
   let observedMs: number | null = null;
   let lags = new Map<string, number>();
   const setHeld = (cause: HoldCause | null, seconds: number) => {
-    for (const each of Object.keys(holdCauses))
-      metrics.held.set({ cause: each }, each === cause ? seconds : 0);
+    for (const holdCause of Object.keys(holdCauses))
+      metrics.held.set({ cause: holdCause }, holdCause === cause ? seconds : 0);
   };
   return {
     observe: (nowMs, run) => {
@@ -55,9 +55,9 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Fresh
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(snapshot, ({ topic }) => topic);
-      const lagSeconds = (item: Snapshot) => {
-        const key = partitionKey(item);
-        const isCaughtUp = item.position >= (log.ends.get(key)?.end ?? Infinity);
+      const lagSeconds = (partition: Snapshot) => {
+        const key = partitionKey(partition);
+        const isCaughtUp = partition.position >= (log.ends.get(key)?.end ?? Infinity);
         return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
       };
       lags = new Map([...byTopic].map(([topic, items]) => [topic, Math.max(...items.map(lagSeconds))]));
@@ -84,16 +84,16 @@ function causeOf({ log, snapshot, heldBy, asOf }: CommitRun): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
   if (log.unreachable.length > 0 || !log.ends.has(key)) return 'unreadable';
-  const own = snapshot.find((item) => partitionKey(item) === key);
+  const own = snapshot.find((partition) => partitionKey(partition) === key);
   return own?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
 }
 
 function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {
   lag.reset();
   position.reset();
-  for (const item of snapshot.filter(isStarted)) {
-    const labels = { topic: item.topic, partition: item.partition };
-    position.set(labels, item.position);
-    lag.set(labels, Math.max(0, (ends.get(partitionKey(item))?.end ?? 0) - item.position));
+  for (const partition of snapshot.filter(isStarted)) {
+    const labels = { topic: partition.topic, partition: partition.partition };
+    position.set(labels, partition.position);
+    lag.set(labels, Math.max(0, (ends.get(partitionKey(partition))?.end ?? 0) - partition.position));
   }
 }

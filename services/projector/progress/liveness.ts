@@ -44,7 +44,9 @@ export function createLiveness(startMs: number): Liveness {
       lastObservedMs = nowMs;
       const lagging = partitions.filter(({ position, end }) => position < end);
       const keys = new Set(lagging.map(({ key }) => key));
-      for (const key of lastMoves.keys()) if (!keys.has(key)) lastMoves.delete(key);
+      for (const key of lastMoves.keys()) {
+        if (!keys.has(key)) lastMoves.delete(key);
+      }
       for (const { key, position, progressCount } of lagging) {
         const mark = `${position}/${progressCount}`;
         if (lastMoves.get(key)?.mark !== mark) lastMoves.set(key, { mark, atMs: nowMs });

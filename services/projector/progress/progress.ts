@@ -25,7 +25,7 @@ export async function registerPartitions(control: Db, generation: number, keys: 
   );
 }
 
-/** How far each partition has been applied, by `<topic>/<partition>`, as last saved by any projector. */
+/** The progress of each partition as last saved by any projector; the keys are `<topic>/<partition>`. */
 export async function recordedPositions(control: Db, generation: number): Promise<Map<string, number>> {
   const documents = await progressOf(control).find({ generation }).toArray();
   return new Map(documents.map((progress) => [partitionKey(progress), progress.applied.position]));
@@ -105,7 +105,7 @@ type Mark = { end: number; asOfMs: number };
  */
 const markSpacing = 1 / 16;
 
-/** How far a partition was applied in one run of the commit loop. */
+/** The progress of a partition in one run of the commit loop. */
 type AppliedInRun = {
   key: string;
   position: number;
@@ -114,7 +114,7 @@ type AppliedInRun = {
   asOfMs: number;
 };
 
-/** How far a partition is complete: instants, in milliseconds. */
+/** The instants up to which a partition is complete, in milliseconds. */
 type PartitionWatermark = {
   /** `asOfMs` if it is caught up; the start of an earlier run whose end it has reached; otherwise 0. */
   completeToMs: number;

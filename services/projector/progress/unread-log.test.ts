@@ -8,7 +8,7 @@ const partitions = ['tags/0', 'tags/1'];
 /** One second: the partitions without an end, and the brokers that do not answer. */
 type Second = { unread?: string[]; brokers?: string[] };
 
-/** The lines that are logged, by the second. */
+/** The logged lines of each second. */
 function linesOf(seconds: Second[]) {
   const lines: object[] = [];
   let second = 0;

@@ -35,7 +35,7 @@ type Resolving<T, E> = E & { readonly resolved?: T };
 
 type Field<K extends Kind> = keyof EntityState[K] & string;
 
-/** Fields that hold an id. */
+/** Fields that contain an id. */
 type IdField<S> = S extends unknown
   ? { [F in keyof S & string]: S[F] extends string | null ? F : never }[keyof S & string]
   : never;

@@ -112,7 +112,7 @@ async function sweepConversations(
 }
 
 /**
- * Purges messages that have waited `tombstoneDays` for their conversation. A compacted log may hold messages long after
+ * Purges messages that have waited `tombstoneDays` for their conversation. A compacted log may keep messages long after
  * it has lost the last record of their conversation. While a dead letter may bring the conversation, its messages wait
  * again.
  */

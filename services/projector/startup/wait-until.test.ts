@@ -1,7 +1,7 @@
 import { KafkaJSConnectionError } from 'kafkajs';
 import { waitUntil } from './wait-until.ts';
 
-it('a start tries again after one error that is no outage', async () => {
+it('a start tries again after one error that is not an outage', async () => {
   const waits: string[] = [];
   let attempts = 0;
   const started = waitUntil(
