@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startAgainCode } from '../../services/projector/wall-clock.ts';
-import { writeCertificate } from '../certificate.ts';
+import { writeApiCertificate } from '../certificate.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
 import { keyLines } from '../sample-data/organization.ts';
@@ -38,7 +38,7 @@ export async function runDemo(demo: Demo): Promise<void> {
   closers.defer(() => stack.stop());
   report(`Kafka at ${stack.kafkaBrokers} (${stack.how.kafka})`);
   report(`${stack.store} at ${stack.mongodbUrl} (${stack.how.store})`);
-  const { cert, settings: tls } = await writeCertificate(folder);
+  const { cert, settings: tls } = await writeApiCertificate(folder);
   const connections = await connect(stack);
   setDefaultCACertificates([...getCACertificates(), cert]);
   closers.defer(connections.close);

@@ -6,7 +6,7 @@ import { createProgram } from '../dev-servers/program.ts';
 import { temporaryFolder } from '../dev-servers/temporary-folder.ts';
 import { type Size, sizes } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
-import { keepLogs, logsOfCause } from './logs.ts';
+import { logsOfCause, removeAllButLogs } from './logs.ts';
 
 /** Signals within this time are one Ctrl-C, because npm repeats the signal that the terminal has already sent. */
 const sameSignalMs = 1_000;
@@ -65,7 +65,7 @@ running.catch(() => undefined);
 controller.abort();
 await closers.disposeAsync().catch(printError);
 if (failure) {
-  const logs = await keepLogs(folder);
+  const logs = await removeAllButLogs(folder);
   printToStderr(`The logs are kept in ${folder}: ${logs.join(', ')}`);
   const causes = logsOfCause(failure.error, logs);
   if (causes.length > 0) printToStderr(`The cause is probably in ${causes.join(' or ')}`);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { acceptsConnections, freePorts } from '../dev-servers/native/ports.ts';
 import { run } from '../dev-servers/native/run.ts';
-import { type Part, startServer } from '../dev-servers/native/server.ts';
+import { type ServerProcess, startServer } from '../dev-servers/native/server.ts';
 
 /** A running API server, and how to reach it. */
 export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => Promise<void> };
@@ -29,7 +29,7 @@ export async function startControlPlane(programs: string, folder: string): Promi
   const key = file('service-accounts.key', privateKey);
   const kubeconfig = file('kubeconfig', JSON.stringify(kubeconfigOf(`https://127.0.0.1:${api}`)));
   const kubectl = join(programs, 'kubectl');
-  const part = (name: string, args: string[], ready: Part['ready']): Part => ({
+  const programProcess = (name: string, args: string[], ready: ServerProcess['ready']): ServerProcess => ({
     command: {
       name,
       argv: [join(programs, name), ...args],
@@ -40,13 +40,15 @@ export async function startControlPlane(programs: string, folder: string): Promi
     ready,
   });
   const controller = (name: string, port: number, ...args: string[]) =>
-    part(name, [`--kubeconfig=${kubeconfig}`, `--secure-port=${port}`, '--leader-elect=false', ...args], () =>
-      acceptsConnections(port),
+    programProcess(
+      name,
+      [`--kubeconfig=${kubeconfig}`, `--secure-port=${port}`, '--leader-elect=false', ...args],
+      () => acceptsConnections(port),
     );
   const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
   const server = await startServer([
-    part('etcd', etcdArguments(folder, client, peer), () => acceptsConnections(client)),
-    part(
+    programProcess('etcd', etcdArguments(folder, client, peer), () => acceptsConnections(client)),
+    programProcess(
       'kube-apiserver',
       [
         `--etcd-servers=http://127.0.0.1:${client}`,

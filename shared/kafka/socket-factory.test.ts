@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { pino } from 'pino';
-import { createAuthority, selfSigned } from '../../infra/certificate.ts';
+import { createAuthority, createSelfSigned } from '../../infra/certificate.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
 import { listen } from '../runtime/listen.ts';
 import { createCertificateReader, createSocketFactory } from './socket-factory.ts';
@@ -16,12 +16,12 @@ const logger = pino({}, { write: (line) => lines.push((JSON.parse(line) as { msg
 const rejected = 'new certificates for the brokers rejected; keeping the current ones';
 
 it('each connection uses the latest files that fit together', async () => {
-  const trimmed = ({ cert, key }: Awaited<ReturnType<typeof selfSigned>>) => ({
+  const trimmed = ({ cert, key }: Awaited<ReturnType<typeof createSelfSigned>>) => ({
     cert: cert.trim(),
     key: key.trim(),
   });
-  const first = trimmed(await selfSigned());
-  const second = trimmed(await selfSigned());
+  const first = trimmed(await createSelfSigned());
+  const second = trimmed(await createSelfSigned());
   const path = (name: string) => join(folder.path, name);
   const files = { KAFKA_TLS_CA: path('ca'), KAFKA_TLS_CERT: path('cert'), KAFKA_TLS_KEY: path('key') };
   const certificates = (ca: string, cert: string, key: string) => ({

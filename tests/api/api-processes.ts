@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeCertificate } from '../../infra/certificate.ts';
+import { writeApiCertificate } from '../../infra/certificate.ts';
 import { type Service, startService } from '../../infra/service.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
 import { createAssertDocumented } from '../support/documented.ts';
@@ -72,7 +72,7 @@ export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiP
   beforeAll(async () => {
     processes.store = await startStore(documents, url());
     processes.folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
-    processes.tls = (await writeCertificate(processes.folder)).settings;
+    processes.tls = (await writeApiCertificate(processes.folder)).settings;
   });
   afterAll(async () => {
     for (const api of running) await api.stop();

@@ -12,7 +12,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
-import { writeCertificate } from '../../infra/certificate.ts';
+import { writeApiCertificate } from '../../infra/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
@@ -25,7 +25,7 @@ async function givenApi() {
   const folder = mkdtempSync(join(apis.folder, 'volume-'));
   const certificateIn = async (name: string) => {
     mkdirSync(join(folder, name));
-    await writeCertificate(join(folder, name));
+    await writeApiCertificate(join(folder, name));
   };
   // Kubernetes updates a volume in this way: each file is a link through one link, which it replaces.
   const switchTo = (name: string) => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Koa from 'koa';
-import { selfSigned } from '../../infra/certificate.ts';
+import { createSelfSigned } from '../../infra/certificate.ts';
 import { acceptsConnections, freePort } from '../../infra/dev-servers/native/ports.ts';
 import { type Service, startCommand } from '../../infra/service.ts';
 import type { RequestState } from '../../services/api/http/context.ts';
@@ -31,7 +31,7 @@ let folder: string;
 let api: Awaited<ReturnType<typeof startStreaming>>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'proxies-'));
-  const { cert, key } = await selfSigned();
+  const { cert, key } = await createSelfSigned();
   for (const [name, text] of Object.entries({ 'api.pem': cert, 'api.pem.key': key, 'api.key': key }))
     writeFileSync(join(folder, name), text, { mode: 0o600 });
   api = await startStreaming();

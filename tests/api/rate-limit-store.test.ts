@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { freePort, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
-import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
+import { installValkey, prepareValkey } from '../../infra/dev-servers/native/valkey.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import { createRateLimiter } from '../../services/api/rate-limit/fallback-rate-limiter.ts';
 import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { API_TLS_CERT: cert = '', API_TLS_KEY: key = '' } = apis.tls;
   const files = ['--tls-cert-file', cert, '--tls-key-file', key];
   const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
-  valkey = await startServer([valkeyPart(words, join(apis.folder, 'valkey'), port, settings)]);
+  valkey = await startServer([prepareValkey(words, join(apis.folder, 'valkey'), port, settings)]);
 });
 
 afterEach(async () => {

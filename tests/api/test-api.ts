@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb';
-import { selfSigned } from '../../infra/certificate.ts';
+import { createSelfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
 import { type Bounds, defaultBounds } from '../../services/api/bounds.ts';
 import { type ApiConfig, readApiConfig } from '../../services/api/config.ts';
@@ -122,7 +122,7 @@ export async function startApi(
     config,
     mongo: client,
     authMongo: authClient,
-    credentials: options.hasTls ? await selfSigned() : null,
+    credentials: options.hasTls ? await createSelfSigned() : null,
     metrics,
     logger: options.logger ?? createLogger('api', 'silent'),
     ...(options.now && { now: options.now }),

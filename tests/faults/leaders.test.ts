@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
+import { prepareBroker } from '../../infra/dev-servers/native/kafka.ts';
 import type { KafkaNode } from '../../infra/dev-servers/native/kafka-settings.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
@@ -17,7 +17,7 @@ import { useProjector } from '../support/use-projector.ts';
 /** Starts a broker as node 2 of a cluster whose only controller is the controller of `first`. */
 const startSecondBroker = (dir: string, first: KafkaNode, broker: number): Promise<Server> => {
   const settings = { 'process.roles': 'broker', listeners: `PLAINTEXT://127.0.0.1:${broker}` };
-  return startServer([kafkaPart(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
+  return startServer([prepareBroker(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
 };
 
 describe('a projector whose partitions are led by two brokers', () => {
@@ -34,7 +34,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     node = { id: 1, broker, controller };
     secondPort = brokerOfSecond;
     for (const name of ['first', 'second']) mkdirSync(join(folder.path, name));
-    first = await startServer([kafkaPart(join(folder.path, 'first'), node)]);
+    first = await startServer([prepareBroker(join(folder.path, 'first'), node)]);
   });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
     projectors: 0,

@@ -73,5 +73,5 @@ async function writeSchemas(go: Go, folder: string): Promise<void> {
 async function moduleFile(go: Go, module: string, file: string): Promise<string> {
   const output = await go.run('mod', 'download', '-json', module);
   const { Dir } = JSON.parse(output.slice(output.indexOf('{'))) as { Dir: string };
-  return readFileSync(join(go.local(Dir), file), 'utf8');
+  return readFileSync(join(go.hostPath(Dir), file), 'utf8');
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned } from '../../infra/certificate.ts';
+import { createSelfSigned } from '../../infra/certificate.ts';
 import { fatalError } from '../support/fatal-error.ts';
 import { runCli } from '../support/run-cli.ts';
 import {
@@ -25,7 +25,7 @@ let tls: SecureKafka;
 let guarded: SecureKafka;
 
 beforeAll(async () => {
-  const { cert, key } = await selfSigned();
+  const { cert, key } = await createSelfSigned();
   writeFileSync(`${certificate}.pem`, `${key}\n${cert}\n`);
   writeFileSync(`${certificate}.crt`, cert);
   tls = await startSecureKafka(folder(), `${certificate}.pem`, 'SSL');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { selfSigned } from '../../infra/certificate.ts';
+import { createSelfSigned } from '../../infra/certificate.ts';
 import { startService } from '../../infra/service.ts';
 import { created } from '../support/entities.ts';
 import { type SecureKafka, startSecureKafka } from '../support/secure-kafka.ts';
@@ -30,7 +30,7 @@ const token = (lifetimeSeconds: number) => {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kafka-security-'));
   for (const name of ['server', 'client', 'other']) {
-    const { cert, key } = await selfSigned();
+    const { cert, key } = await createSelfSigned();
     writeFileSync(file(`${name}.crt`), cert);
     writeFileSync(file(`${name}.key`), key);
     writeFileSync(file(`${name}.pem`), `${key}\n${cert}\n`);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
-import { selfSigned } from '../../infra/certificate.ts';
+import { createSelfSigned } from '../../infra/certificate.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,7 +17,7 @@ let proxy: Server;
 
 /** A proxy that decrypts TLS in front of MongoDB. */
 beforeAll(async () => {
-  const { cert, key } = await selfSigned();
+  const { cert, key } = await createSelfSigned();
   writeFileSync(join(folder.path, 'authority.pem'), cert);
   const target = new URL(environment.config.MONGODB_URL.replace('mongodb:', 'http:'));
   proxy = createServer({ cert, key }, (client) => {
@@ -50,7 +50,7 @@ test('a projector ends if MongoDB has a certificate of another authority, and sa
   await publish(created('tag', 'tag_1'));
   await applied();
   // when the certificate is renewed, and the connections end
-  proxy.setSecureContext(await selfSigned());
+  proxy.setSecureContext(await createSelfSigned());
   for (const socket of sockets) socket.destroy();
   await eventually(() => projector.fatal.length > 0);
   expect(projector.fatal[0]).toMatchObject({ name: 'Refused', message: matching(/tlsCAFile/) });

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
-import { kafkaDir, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
+import { kafkaDir, prepareBroker } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
@@ -56,7 +56,7 @@ export async function startKafkaCluster(dir: string): Promise<Cluster> {
     layout.map(async (node) => {
       const folder = join(dir, `kafka-${node.id}`);
       mkdirSync(folder, { recursive: true });
-      const server = await startServer([kafkaPart(folder, node, { nodes: layout, settings })]);
+      const server = await startServer([prepareBroker(folder, node, { nodes: layout, settings })]);
       return { id: node.id, dir: folder, ...server };
     }),
   );

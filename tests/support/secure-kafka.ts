@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
+import { installKafka, prepareBroker } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 
@@ -68,7 +68,7 @@ const misleadsTo = 'kafka.invalid:9092';
 async function startListeners(folder: string, { protocol, listener, broker = {} }: Listeners) {
   await installKafka(() => undefined);
   const [plain = 0, controller = 0, secure = 0, misleading = 0] = await freePorts(4);
-  const part = kafkaPart(join(folder, 'kafka'), { id: 1, broker: plain, controller });
+  const part = prepareBroker(join(folder, 'kafka'), { id: 1, broker: plain, controller });
   const pairs = Object.entries(listener).map(([name, value]) => [`listener.name.secure.${name}`, value]);
   // If a file sets a property twice, Kafka uses the later value.
   appendFileSync(

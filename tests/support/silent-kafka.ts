@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
+import { installKafka, prepareBroker } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
@@ -17,7 +17,7 @@ export async function startKafkaBehindProxy() {
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${broker},PROXIED://${proxy.address}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT',
   };
-  const server = await startServer([kafkaPart(join(path, 'kafka'), node, { nodes: [node], settings })]);
+  const server = await startServer([prepareBroker(join(path, 'kafka'), node, { nodes: [node], settings })]);
   return {
     plain: `127.0.0.1:${broker}`,
     proxy,

@@ -26,14 +26,13 @@ export async function findEngine(): Promise<ContainerRuntimeClient | undefined> 
   const docker = await run('docker', ['version', '--format', '{{.Server.Version}}'], {
     limitMs: probeLimitMs,
   });
-  const isInstalled = !docker.output.includes('ENOENT');
-  if (isInstalled && !docker.ok) return undefined;
+  if (!docker.ok && !docker.isMissing) return undefined;
   const { getContainerRuntimeClient } = await import('testcontainers');
   const client = getContainerRuntimeClient().catch(() => undefined);
   return Promise.race([client, delay(probeLimitMs, undefined, { ref: false })]);
 }
 
-/** Pulls an image unless it is present. Returns whether it is available. */
+/** Makes an image available. Returns whether it is. `pull` of Testcontainers does nothing if the image is present. */
 export async function pullImage(client: ContainerRuntimeClient, image: string): Promise<boolean> {
   const { ImageName } = await import('testcontainers');
   const name = ImageName.fromString(image);

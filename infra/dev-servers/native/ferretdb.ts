@@ -4,7 +4,7 @@ import { cacheDir, installOnce } from './cache.ts';
 import { withGo } from './go.ts';
 import { acceptsConnections } from './ports.ts';
 import { reportStep } from './progress.ts';
-import type { Part } from './server.ts';
+import type { ServerProcess } from './server.ts';
 
 const ferretdbVersion = '2.7.0';
 const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${ferretdbVersion}`;
@@ -27,7 +27,7 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
  * FerretDB speaks MongoDB's protocol on a loopback port and stores the documents in PostgreSQL. Every user of this
  * machine can access it, because it has no authentication.
  */
-export function ferretdbPart(dir: string, postgresDir: string, port: number): Part {
+export function ferretdbProcess(dir: string, postgresDir: string, port: number): ServerProcess {
   // Names PostgreSQL's socket by the working folder, because the full path could exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const argv = [

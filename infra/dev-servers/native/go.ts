@@ -5,10 +5,13 @@ import { installDebianRoot } from './debian-root.ts';
 import { mustRun, run } from './run.ts';
 
 /** `auto` lets Go download the newer toolchain that a module requires. */
-const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+const buildVariables = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
 
-/** Whether this machine has a Go that downloads newer toolchains. Versions before 1.21 do not know the variable. */
-async function goBuildsHere(): Promise<boolean> {
+/**
+ * Whether this machine has Go 1.21 or later, which can download newer toolchains. Older versions print an empty
+ * GOTOOLCHAIN.
+ */
+async function hasGo121(): Promise<boolean> {
   const { ok, output } = await run('go', ['env', 'GOTOOLCHAIN']);
   return ok && output.trim() !== '';
 }
@@ -19,33 +22,48 @@ const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certi
 /** Environment variables of this machine that configure the access to the module proxy. */
 const networkVariables = /^(GOPROXY|GONOSUMDB|GONOSUMCHECK|GOSUMDB|GOINSECURE|GOPRIVATE|(https?|no)_proxy)$/i;
 
-/** Runs `go` with arguments and returns its output. `local` is the path on this machine of a path that `go` printed. */
-export type Go = { run: (...args: string[]) => Promise<string>; local: (path: string) => string };
+export type Go = {
+  /** Runs `go` with arguments, and returns its output. */
+  run: (...args: string[]) => Promise<string>;
+  /** Translates a path that `go` prints to a path on this machine. */
+  hostPath: (path: string) => string;
+};
 
 /**
- * Lets `use` run Go. `go install` puts programs into `folder`. Go is that of this machine, or that of Debian sid in a
- * temporary root file system inside that folder.
+ * Lets `use` run Go. `go install` puts programs into `folder`. Uses this machine's Go if it is recent enough, otherwise
+ * Debian sid's, in a temporary root file system inside that folder. After a failure, `installOnce` removes the folder.
  */
 export async function withGo(folder: string, use: (go: Go) => Promise<unknown>): Promise<void> {
-  if (await goBuildsHere()) {
-    const env = { ...buildEnvironment, GOBIN: folder };
-    await use({ run: (...args) => mustRun('go', args, { env }), local: (path) => path });
+  if (await hasGo121()) {
+    const env = { ...buildVariables, GOBIN: folder };
+    await use({ run: (...args) => mustRun('go', args, { env }), hostPath: (path) => path });
     return;
   }
   const root = join(folder, 'root');
   await mkdir(root);
   await installDebianRoot(root, ['golang-go', 'ca-certificates']);
-  for (const file of networkFiles) if (existsSync(file)) await copyFile(file, join(root, file));
-  await use({ run: (...args) => goInRoot(root, args), local: (path) => join(root, path) });
+  for (const file of networkFiles.filter((path) => existsSync(path))) await copyFile(file, join(root, file));
+  await use({ run: (...args) => runGoInRoot(root, args), hostPath: (path) => join(root, path) });
   await cp(join(root, 'out'), folder, { recursive: true });
+  // Never deletes the files of this machine through a mount that is left in the root.
   await mustRun('rm', ['-rf', '--one-file-system', root]);
 }
 
-async function goInRoot(root: string, args: string[]): Promise<string> {
+/**
+ * Runs `go` inside a root file system, in a mount namespace of its own, so that its /proc disappears with it. `sh -c`
+ * passes the root as $0. `private` keeps the mount from this machine's namespace.
+ */
+async function runGoInRoot(root: string, args: string[]): Promise<string> {
   const inherited = Object.entries(process.env).filter(([name]) => networkVariables.test(name));
-  const env = { ...Object.fromEntries(inherited), ...buildEnvironment, GOBIN: '/out', HOME: '/root' };
-  const settings = Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`);
-  const enter = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"';
-  const unshare = ['--mount', '--propagation', 'private', 'sh', '-c', enter, root];
-  return mustRun('unshare', [...unshare, 'env', '-i', 'PATH=/usr/bin:/bin', ...settings, 'go', ...args]);
+  const variables = {
+    ...Object.fromEntries(inherited),
+    ...buildVariables,
+    GOBIN: '/out',
+    HOME: '/root',
+    PATH: '/usr/bin:/bin',
+  };
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value ?? ''}`);
+  const mountAndEnter = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"';
+  const unshareArgs = ['--mount', '--propagation', 'private', 'sh', '-c', mountAndEnter, root];
+  return mustRun('unshare', [...unshareArgs, 'env', '-i', ...assignments, 'go', ...args]);
 }

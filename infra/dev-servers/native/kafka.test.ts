@@ -1,7 +1,7 @@
 import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installKafka, kafkaPart } from './kafka.ts';
+import { installKafka, prepareBroker } from './kafka.ts';
 import { freePort } from './ports.ts';
 import { java, maven, requireTools } from './prerequisites.ts';
 import { startServer } from './server.ts';
@@ -12,6 +12,6 @@ test('a broker that cannot start says why', async () => {
   // Servers in Docker need neither.
   await requireTools(() => undefined, 'Kafka', [java, maven]);
   await installKafka(() => undefined);
-  const started = startServer([kafkaPart(folder.path, { id: 1, broker: port, controller: port })]);
+  const started = startServer([prepareBroker(folder.path, { id: 1, broker: port, controller: port })]);
   await expect(started).rejects.toThrow(/^Kafka exited during its start[^]*two listeners on the same port/);
 });

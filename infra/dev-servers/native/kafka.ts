@@ -22,12 +22,16 @@ import {
 import { acceptsConnections } from './ports.ts';
 import { reportStep } from './progress.ts';
 import { mustRun } from './run.ts';
-import type { Part } from './server.ts';
+import type { ServerProcess } from './server.ts';
 
 /** The installed broker: its jars and a formatted, empty data folder that each run copies. */
 export const kafkaDir = (): string => join(cacheDir(), `kafka-${kafkaVersion}`);
 
+/** The cluster id, which is base64 of 16 bytes: `support-read-mod`. */
 const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
+
+/** The node for which the data folder is formatted. */
+const formattedNode: KafkaNode = { id: 1, broker: 9092, controller: 9093 };
 
 /** Fetches the broker's jars with Maven. Formats the data folder once, so that a run need not start a JVM for it. */
 export const installKafka = (report: (line: string) => void): Promise<string> =>
@@ -35,10 +39,7 @@ export const installKafka = (report: (line: string) => void): Promise<string> =>
     reportStep(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
       const libs = await fetchJars(pom, partial);
       const settings = join(partial, 'format.properties');
-      writeFileSync(
-        settings,
-        serverProperties(join(partial, 'formatted'), { id: 1, broker: 9092, controller: 9093 }),
-      );
+      writeFileSync(settings, serverProperties(join(partial, 'formatted'), formattedNode));
       const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings];
       await mustRun('java', ['-cp', join(libs, '*'), ...format]);
     }),
@@ -59,9 +60,10 @@ export async function fetchJars(
 }
 
 /**
- * A node that is broker and controller, with its data and `kafka.log` in `dir`. Without `cluster` no other node joins.
+ * Prepares a node that is broker and controller: writes its settings and, at its first start, its data into `dir`.
+ * `kafka.log` is there too. Without `cluster` no other node joins.
  */
-export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster): Part {
+export function prepareBroker(dir: string, node: KafkaNode, cluster?: KafkaCluster): ServerProcess {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
   if (!existsSync(data)) copyFormatted(data, node.id);
@@ -69,6 +71,7 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const argv = [
     'java',
+    // A cluster runs several brokers at once, each with little data.
     cluster ? '-Xmx256m' : '-Xmx512m',
     `-Djava.io.tmpdir=${codecFolder()}`,
     `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
@@ -83,7 +86,7 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
   };
 }
 
-/** How long unpacked codecs are kept: far longer than a broker takes to load a codec. */
+/** The time for which unpacked codecs are kept: far longer than a broker takes to load a codec. */
 const codecKeptMs = 3_600_000;
 
 /**
@@ -104,10 +107,10 @@ function codecFolder(): string {
 /** Copies the formatted data folder for a node, without its directory id, which must differ between nodes. */
 function copyFormatted(data: string, id: number): void {
   cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
-  const identity = join(data, 'meta.properties');
-  const lines = readFileSync(identity, 'utf8').split('\n');
-  const own = lines.filter((line) => !line.startsWith('directory.id='));
-  writeFileSync(identity, own.join('\n').replace('node.id=1', `node.id=${id}`));
+  const metaFile = join(data, 'meta.properties');
+  const lines = readFileSync(metaFile, 'utf8').split('\n');
+  const kept = lines.filter((line) => !line.startsWith('directory.id='));
+  writeFileSync(metaFile, kept.join('\n').replace(`node.id=${formattedNode.id}`, `node.id=${id}`));
 }
 
 /** Whether the broker has joined its cluster, so that a topic can be created on it. */

@@ -8,7 +8,7 @@ import { cacheDir } from './cache.ts';
 import { acceptsConnections } from './ports.ts';
 import { reportStep } from './progress.ts';
 import { mustRun, run } from './run.ts';
-import type { Part } from './server.ts';
+import type { ServerProcess } from './server.ts';
 
 /** The version to download, which is that of the image. */
 const mongodVersion = images.mongo.slice('mongo:'.length);
@@ -60,7 +60,7 @@ async function tryProgram(program: string): Promise<{ program: string } | { obst
 }
 
 /** A replica set of one on a loopback port, without authentication: every user of this machine can access it. */
-export function mongodPart(program: string, dir: string, port: number): Part {
+export function mongodProcess(program: string, dir: string, port: number): ServerProcess {
   const settings = ['diagnosticDataCollectionEnabled=false', 'ttlMonitorSleepSecs=1'];
   const argv = [
     ...[program, '--replSet', replicaSet, '--dbpath', dir, '--port', String(port)],

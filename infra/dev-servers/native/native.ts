@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { ServerName, StackOptions, Started } from '../provider.ts';
 import { readStoreChoice } from '../store.ts';
-import { ferretdbPart, installFerretdb } from './ferretdb.ts';
-import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
-import { findMongod, mongodPart, replicaSet } from './mongod.ts';
+import { ferretdbProcess, installFerretdb } from './ferretdb.ts';
+import { installKafka, kafkaDir, prepareBroker } from './kafka.ts';
+import { findMongod, mongodProcess, replicaSet } from './mongod.ts';
 import { freePort, freePorts } from './ports.ts';
-import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts';
+import { installPostgres, postgresInstalled, preparePostgres } from './postgres.ts';
 import { findStandInObstacle, java, maven, mmdebstrap, requireTools } from './prerequisites.ts';
 import { reportStep } from './progress.ts';
 import { startServer } from './server.ts';
@@ -28,8 +28,8 @@ async function startKafka({ report, dataDir }: StackOptions): Promise<Started> {
   await installKafka(report);
   const dir = await folder(dataDir, 'kafka');
   const [broker = 0, controller = 0] = await freePorts(2);
-  const part = kafkaPart(dir, { id: 1, broker, controller });
-  const server = await reportStep(report, 'Kafka: starting', () => startServer([part]));
+  const kafka = prepareBroker(dir, { id: 1, broker, controller });
+  const server = await reportStep(report, 'Kafka: starting', () => startServer([kafka]));
   return { address: `127.0.0.1:${broker}`, ...server };
 }
 
@@ -46,8 +46,8 @@ async function startStore(options: StackOptions): Promise<Started> {
     });
   }
   const port = await freePort();
-  const part = mongodPart(mongod.program, await folder(dataDir, 'mongod'), port);
-  const server = await reportStep(report, 'MongoDB: starting', () => startServer([part]));
+  const member = mongodProcess(mongod.program, await folder(dataDir, 'mongod'), port);
+  const server = await reportStep(report, 'MongoDB: starting', () => startServer([member]));
   return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, ...server };
 }
 
@@ -57,9 +57,9 @@ async function startStandIn({ report, dataDir }: StackOptions): Promise<Started>
   await requireTools(report, 'the stand-in for MongoDB', postgresInstalled() ? [] : [mmdebstrap]);
   await Promise.all([installPostgres(report), installFerretdb(report)]);
   const postgresIn = join(resolve(dataDir), 'postgres');
-  const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'));
+  const postgres = await preparePostgres(postgresIn, join(resolve(dataDir), 'postgres.log'));
   const port = await freePort();
-  const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port);
+  const ferretdb = ferretdbProcess(await folder(dataDir, 'ferretdb'), postgresIn, port);
   const server = await reportStep(report, 'The stand-in for MongoDB: starting', () =>
     startServer([postgres, ferretdb]),
   );

@@ -6,7 +6,7 @@ import { cacheDir, installOnce } from './cache.ts';
 import { installDebianRoot } from './debian-root.ts';
 import { reportStep } from './progress.ts';
 import { mustRun } from './run.ts';
-import type { Part } from './server.ts';
+import type { ServerProcess } from './server.ts';
 import { startServer } from './server.ts';
 
 /**
@@ -88,7 +88,7 @@ async function initialize(dir: string): Promise<void> {
   const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
   await inRoot(data, [`${programs}/initdb`, '-D', mountPoint, '-U', 'postgres', '-A', 'trust', ...locale]);
   await appendFile(join(data, 'postgresql.conf'), postgresSettings);
-  const server = await startServer([part(data, join(dir, 'initialize.log'))]);
+  const server = await startServer([postgresProcess(data, join(dir, 'initialize.log'))]);
   const statements = prepareStatements.flatMap((statement) => ['-c', statement]);
   try {
     await inRoot(data, ['psql', '-h', mountPoint, '-U', 'postgres', '-v', 'ON_ERROR_STOP=1', ...statements]);
@@ -97,15 +97,15 @@ async function initialize(dir: string): Promise<void> {
   }
 }
 
-/** The server, which listens only on a socket in its data folder. Copies a missing folder from the template. */
-export async function postgresPart(dir: string, logFile: string): Promise<Part> {
+/** Copies a missing data folder from the template. The server listens only on a socket in that folder. */
+export async function preparePostgres(dir: string, logFile: string): Promise<ServerProcess> {
   if (!existsSync(dir)) {
     await mustRun('cp', ['--archive', '--reflink=auto', join(templateDir(), 'data'), dir]);
   }
-  return part(dir, logFile);
+  return postgresProcess(dir, logFile);
 }
 
-function part(data: string, logFile: string): Part {
+function postgresProcess(data: string, logFile: string): ServerProcess {
   const argv = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint]);
   return {
     // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an

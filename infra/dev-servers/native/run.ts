@@ -1,6 +1,11 @@
 import { spawn } from 'node:child_process';
 
-type Run = { ok: boolean; output: string };
+type Run = {
+  ok: boolean;
+  output: string;
+  /** Whether the command does not exist, so it did not run. */
+  isMissing: boolean;
+};
 
 type RunOptions = {
   cwd?: string;
@@ -27,8 +32,10 @@ export const run = (file: string, args: string[], options: RunOptions = {}): Pro
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
-    child.once('error', (error) => resolve({ ok: false, output: error.message }));
-    child.once('close', (code) => resolve({ ok: code === 0, output }));
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ ok: false, output: error.message, isMissing: error.code === 'ENOENT' }),
+    );
+    child.once('close', (code) => resolve({ ok: code === 0, output, isMissing: false }));
   });
 
 /** Runs a command that has to succeed. Returns its output; rejects with the last 15 lines of it. */

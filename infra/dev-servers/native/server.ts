@@ -17,7 +17,7 @@ export type Command = {
 };
 
 /** One process of a server: its command, and the check whether it serves. */
-export type Part = { command: Command; ready: (pid: number) => Promise<boolean> };
+export type ServerProcess = { command: Command; ready: (pid: number) => Promise<boolean> };
 
 /** A server of one process, or of several where each needs the previous one. */
 export type Server = {
@@ -40,8 +40,8 @@ const stopGraceMs = 8_000;
  */
 const readyLimitMs = 180_000;
 
-/** Starts the parts in order. Waits until each one serves before it starts the next. */
-export async function startServer(parts: Part[]): Promise<Server> {
+/** Starts the processes in order. Waits until each one serves before it starts the next. */
+export async function startServer(processes: ServerProcess[]): Promise<Server> {
   const running: { child: ChildProcess; command: Command }[] = [];
   const end = async (isOrderly: boolean) => {
     for (const { child, command } of running.splice(0).reverse())
@@ -51,10 +51,10 @@ export async function startServer(parts: Part[]): Promise<Server> {
     for (const { child } of running) child.kill(name);
   };
   const start = async () => {
-    for (const part of parts) {
-      const child = launch(part.command);
-      running.push({ child, command: part.command });
-      await untilReady(part, child);
+    for (const serverProcess of processes) {
+      const child = launch(serverProcess.command);
+      running.push({ child, command: serverProcess.command });
+      await untilReady(serverProcess, child);
     }
   };
   try {
@@ -103,7 +103,7 @@ async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<
   clearTimeout(killing);
 }
 
-async function untilReady({ command, ready }: Part, child: ChildProcess): Promise<void> {
+async function untilReady({ command, ready }: ServerProcess, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + readyLimitMs;
   while (!(await ready(child.pid ?? 0))) {
     const late = Date.now() > deadline ? `did not become ready within ${readyLimitMs / 1_000} s` : '';

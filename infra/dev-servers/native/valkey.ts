@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findDebianProgram } from './debian-program.ts';
 import { acceptsConnections } from './ports.ts';
-import type { Part } from './server.ts';
+import type { ServerProcess } from './server.ts';
 
 /**
  * Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both.
@@ -10,8 +10,13 @@ import type { Part } from './server.ts';
 export const installValkey = (report: (line: string) => void): Promise<string[]> =>
   findDebianProgram(report, ['valkey-server', 'redis-server'], '--version');
 
-/** A server on a loopback port that stores nothing on disk. */
-export function valkeyPart(program: string[], dir: string, port: number, settings: string[] = []): Part {
+/** Creates the folder of a server on a loopback port. The server stores no data on disk. */
+export function prepareValkey(
+  program: string[],
+  dir: string,
+  port: number,
+  settings: string[] = [],
+): ServerProcess {
   mkdirSync(dir, { recursive: true });
   const fixed = { port, bind: '127.0.0.1', save: '', appendonly: 'no', dir };
   const options = Object.entries(fixed).flatMap(([name, value]) => [`--${name}`, String(value)]);
