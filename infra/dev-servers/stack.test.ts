@@ -41,8 +41,8 @@ describe('addresses in the environment', () => {
   test.each([
     ['KAFKA_BROKERS', { kafka: 'environment', store: 'native' }],
     ['MONGODB_URL', { kafka: 'native', store: 'environment' }],
-  ])('%s alone: the other server is started', async (given, how) => {
-    process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [given]: before[given] };
+  ])('%s alone: the other server is started', async (setting, how) => {
+    process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [setting]: before[setting] };
     const stack = await startStack({
       ...options,
       dataDir: folder.path,

@@ -6,10 +6,10 @@ import lz4 from 'lz4-napi';
 import snappy from 'snappy';
 import { mallocSettings } from '../../infra/service.ts';
 import type { Measured } from '../../tests/support/measure-codec.ts';
+import { mebibyte } from '../../tests/support/memory.ts';
 import { batchBytesMax } from './codecs.ts';
 import { header as snappyHeader } from './snappy.ts';
 
-const megabyte = 1024 * 1024;
 const zeros = (bytes: number) => Buffer.alloc(bytes);
 const times = (count: number, part: Buffer) => Buffer.alloc(count * part.length, part);
 const uint32 = (value: number) => {
@@ -73,7 +73,7 @@ describe('a batch at the limit needs memory for one copy of its output', () => {
     ['framed snappy', 'snappy', () => framed(2_048, snappyZeros(32 * 1_024))],
     ['snappy with many headers', 'snappy', () => times(2_048, framed(1, snappyZeros(32 * 1_024)))],
     ['lz4', 'lz4', () => lz4Frame(times(1_024, lz4Zeros))],
-    ['lz4 of dependent blocks of 4 MB', 'lz4', () => lz4.compressFrame(zeros(batchBytesMax))],
+    ['lz4 of dependent blocks of 4 MiB', 'lz4', () => lz4.compressFrame(zeros(batchBytesMax))],
     ['zstd', 'zstd', () => zstdCompressSync(zeros(batchBytesMax))],
     ['zstd of two frames', 'zstd', () => times(2, zstdCompressSync(zeros(half)))],
   ])('in %s', async (_, codec, content) => {
@@ -99,7 +99,7 @@ describe('a batch beyond the limit is rejected before its output is allocated', 
       () => Buffer.concat([framed(2_048, snappyZeros(32 * 1_024)), framed(1, snappyZeros(1))]),
     ],
     ['lz4, one byte above', 'lz4', () => lz4Frame(times(1_024, lz4Zeros), lz4Stored(zeros(1)))],
-    ['lz4 of 254 MB', 'lz4', () => lz4.compressFrame(zeros(254 * megabyte))],
+    ['lz4 of 254 MiB', 'lz4', () => lz4.compressFrame(zeros(254 * mebibyte))],
     ['lz4 of a gigabyte', 'lz4', () => lz4Frame(times(16 * 1_024, lz4Zeros))],
   ])('in %s', async (_, codec, content) => {
     const { outcome, megabytes } = await measure(codec, await content());
@@ -142,7 +142,7 @@ describe('a batch of unknown size is rejected once its output passes the limit',
       megabytesMax: 64,
     },
     {
-      name: 'zstd with a window of 128 MB',
+      name: 'zstd with a window of 128 MiB',
       codec: 'zstd',
       content: () => zstdStream(2 * batchBytesMax),
       megabytesMax: 128,
@@ -154,7 +154,7 @@ describe('a batch of unknown size is rejected once its output passes the limit',
   });
 });
 
-describe('a megabyte of small parts takes no more memory than its output', () => {
+describe('a mebibyte of small parts takes no more memory than its output', () => {
   const oneByte = Buffer.from([1, 0, 0x41]);
   it.each<{ name: string; codec: string; content: Buffer; expected: number | string }>([
     { name: 'snappy blocks', codec: 'snappy', content: framed(150_000, oneByte), expected: 150_000 },
@@ -174,7 +174,7 @@ describe('a megabyte of small parts takes no more memory than its output', () =>
     { name: 'gzip members', codec: 'gzip', content: times(50_000, gzipSync(zeros(0))), expected: 0 },
     { name: 'zstd frames', codec: 'zstd', content: times(100_000, zstdCompressSync(zeros(0))), expected: 0 },
     {
-      name: 'snappy that claims 64 MB',
+      name: 'snappy that claims 64 MiB',
       codec: 'snappy',
       content: snappyClaim(batchBytesMax),
       expected: 'its snappy content is damaged',

@@ -112,12 +112,13 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
       const ids: string[] = [];
       let pages = 0;
       let cursor: string | null = '';
-      for (; cursor !== null; pages += 1) {
+      while (cursor !== null) {
         const after: string = cursor && `&startingAfter=${cursor}`;
         const path = `/v1/tickets?sort=${sort}&limit=100&${filter}${after}`;
         const { data, nextCursor } = listOf(await scanning.get(path));
         ids.push(...data.map(({ id }) => id));
         cursor = nextCursor;
+        pages += 1;
       }
       expect(ids).toEqual(ordered(chosen));
       // A page scans its ranges twice, and each time the seek at the start of each examines an entry, too.

@@ -189,7 +189,8 @@ describe('support-cli explain', () => {
       { $push: { generations: { $each: [second, third, dropping] } } },
     );
     const builds = [2, 3, 4].map((number) => mongo.db(`${name}_g${number}`));
-    for (const build of builds) if (ticket) await collectionOf(build, 'ticket').insertOne(ticket);
+    if (!ticket) throw new Error('the test has stored no ticket');
+    for (const build of builds) await collectionOf(build, 'ticket').insertOne(ticket);
     const { documents } = await explained('ti_1');
     for (const build of builds) await build.dropDatabase();
     expect(documents).toMatchObject([

@@ -109,7 +109,8 @@ function indexesIn(plan: unknown): string[] | null {
     if (node.stage === 'IDHACK') names.add('_id_');
     if (node.stage === 'COLLSCAN') names.add('none');
     if (typeof node.indexName === 'string') names.add(node.indexName);
-    for (const [key, inner] of Object.entries(node)) if (key !== 'rejectedPlans') visit(inner);
+    const { rejectedPlans: _, ...rest } = node as Record<string, unknown>;
+    for (const inner of Object.values(rest)) visit(inner);
   };
   visit(plan);
   return names.size === 0 ? null : [...names].sort();

@@ -20,10 +20,10 @@ import { openDatabases } from '../support/databases.ts';
 import { ampleShares, fullShares, standingLetters } from '../support/dead-letters.ts';
 import { eventually } from '../support/eventually.ts';
 import { rawHeaders } from '../support/example-records.ts';
+import { mebibyte } from '../support/memory.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-const megabyte = 1024 * 1024;
 const topic = 'support.tags';
 
 describe('storing dead letters', () => {
@@ -135,8 +135,8 @@ describe('storing dead letters', () => {
     expect((await standing()).map(({ offset }) => offset)).toEqual([8]);
   });
 
-  test('large records of one batch are stored, and one above 8 MB without its bytes', async () => {
-    const sizes = [0.6 * megabyte, 0.6 * megabyte, 900 * 1024, 7.9 * megabyte, 8 * megabyte];
+  test('large records of one batch are stored, and one above 8 MiB without its bytes', async () => {
+    const sizes = [0.6 * mebibyte, 0.6 * mebibyte, 900 * 1024, 7.9 * mebibyte, 8 * mebibyte];
     const values = sizes.map((size) => randomBytes(Math.round(size)));
     await store(values.map((value, index) => record(20 + index, value)));
     const stored = await standing();
@@ -205,7 +205,7 @@ describe('storing dead letters', () => {
     const purged = record(7);
     const left = async () => {
       await purgeDeadLetters(opened.control, [idOf(purged)], purge);
-      return megabyte;
+      return mebibyte;
     };
     const stored = await store([purged, record(8)], { shares: { left, add: () => undefined } });
     expect(stored.attached.map((one) => one.record.position.offset)).toEqual([8]);

@@ -4,23 +4,22 @@ import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { containing } from '../support/matchers.ts';
+import { mebibyte } from '../support/memory.ts';
 import { useProjector } from '../support/use-projector.ts';
-
-const megabyte = 1024 * 1024;
 
 describe('a topic that allows records larger than a MongoDB document', () => {
   const { topic, send, applied, deadLetters, alterTopic, ...projector } = useProjector();
   const { environment } = projector;
-  beforeAll(() => alterTopic('message', { 'max.message.bytes': String(64 * megabyte) }));
+  beforeAll(() => alterTopic('message', { 'max.message.bytes': String(64 * mebibyte) }));
 
   const message = (id: string, bytes: number) =>
     encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
 
   test('a valid event that is too large is dead-lettered without its bytes, and blocks nothing', async () => {
-    const tooLarge = message('msg_2', 20 * megabyte);
+    const tooLarge = message('msg_2', 20 * mebibyte);
     // given an event that fits a document, an event that is too large for one, and then a small event
-    const fitting = message('msg_1', 7 * megabyte);
+    const fitting = message('msg_1', 7 * mebibyte);
     // The broker applies the limit of the topic a moment after it has confirmed the limit.
     await eventually(() => send('message', fitting).then(() => true, errorMessage));
     for (const produced of [tooLarge, message('msg_3', 1)]) await send('message', produced);

@@ -3,8 +3,8 @@ import { parse } from '../../services/projector/events/parse.ts';
 import { openBatch } from '../../services/projector/partition/open-batch.ts';
 import { attributes, type Headers, rawHeaders } from '../support/example-records.ts';
 import { rawBatch } from '../support/example-responses.ts';
+import { mebibyte } from '../support/memory.ts';
 
-const megabyte = 1024 * 1024;
 const envelope = JSON.stringify({ ...attributes, type: 'support.message.updated.v1' }).slice(0, -1);
 const event = (data: string, more = '') => `${envelope},"data":${data}${more}}`;
 /** A message with this field. It replaces a field of the same name: in JSON the last value counts. */
@@ -71,8 +71,8 @@ const exactFromSeconds = 0.01;
 test.each(Object.entries(shapes))(
   'the processor time for %s grows with the size, not with its square',
   async (_, shape) => {
-    const small = Math.max(exactFromSeconds, await processorSeconds(shape, megabyte / 16));
-    const large = await processorSeconds(shape, megabyte);
+    const small = Math.max(exactFromSeconds, await processorSeconds(shape, mebibyte / 16));
+    const large = await processorSeconds(shape, mebibyte);
     // Quadratic code would do 256 times the work for 16 times the size.
     expect(large / small).toBeLessThan(80);
   },

@@ -172,7 +172,8 @@ export async function openRebuild() {
         generations,
         lastNumber: Math.max(...generations.map(({ number }) => number)),
       });
-      for (const { number, state } of generations) if (state !== 'dropped') await applied(number);
+      const living = generations.filter(({ state }) => state !== 'dropped');
+      for (const { number } of living) await applied(number);
     },
     /** Replaces fields of one generation, or with `undefined` removes them. */
     set: async (number: number, fields: Partial<Generation>) => {

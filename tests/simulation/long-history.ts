@@ -21,7 +21,9 @@ export const expires = (channelId: string): boolean => channelId.endsWith('_0');
 export function longHistory(seed: number, length: number, population: Population): Event[] {
   const history = randomHistory(seed, length, { population });
   const owners = new Map<string, string>();
-  for (const { id, orgId } of history) if (!owners.has(id)) owners.set(id, orgId);
+  for (const { id, orgId } of history) {
+    if (!owners.has(id)) owners.set(id, orgId);
+  }
   const early = history.slice(0, length / 2);
   return history.flatMap((event, index) => {
     if (owners.get(event.id) !== event.orgId) return [];

@@ -11,11 +11,11 @@ import { examples, type Kind, resources, states } from '../../shared/documents/r
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { given, living } from '../support/example-join.ts';
+import { mebibyte } from '../support/memory.ts';
 import { createRandom } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
 
-const megabyte = 1024 * 1024;
-const documentBytesMax = 16 * megabyte;
+const documentBytesMax = 16 * mebibyte;
 /** The space for the fields that the engine adds: cursor, positions and marks. */
 const engineBytes = 64 * 1024;
 
@@ -71,11 +71,11 @@ const labels = { tagIds, topicIds };
 const conversation = { ticketId, channelId: channelIds[0], contactId, assignedUserId, title, ...labels };
 const attachments = idsOf('att_').map((id) => ({ id, filename: name, inline: true }));
 const message = { author: { type: 'contact', id: contactId }, conversationId: idOf('conv_'), attachments };
-/** The content and the attachments of a message share 8 MB. */
+/** The content and the attachments of a message share 8 MiB. */
 const contentLength =
-  8 * megabyte - BSON.calculateObjectSize(states.message.parse({ ...examples.message, ...message }));
+  8 * mebibyte - BSON.calculateObjectSize(states.message.parse({ ...examples.message, ...message }));
 
-/** A ticket and a conversation take about 11 MB, most of it for the ids and names of 2,000 tags and topics. */
+/** A ticket and a conversation take about 11 MiB, most of it for the ids and names of 2,000 tags and topics. */
 const largest: [Kind, Stored][] = [
   ['ticket', documentOf('ticket', { id: ticketId, requesterId: contactId, title, ...labels })],
   ['conversation', documentOf('conversation', { id: idOf('conv_'), ...conversation })],

@@ -8,9 +8,9 @@ import { createPositions } from '../../services/projector/partition/positions.ts
 import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { rawBatch } from './example-responses.ts';
+import { mebibyte } from './memory.ts';
 import { createPartitionFactory, received, startAt } from './start-partition.ts';
 
-export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
 
 /** A fetch of these offsets. */
@@ -64,7 +64,7 @@ export function given(apply: Apply = async () => nothing) {
         waitForPrerequisites: createWaitForPrerequisites(positions, () => []),
         logger,
       }),
-      queuedBytesMax: 16 * megabyte,
+      queuedBytesMax: 16 * mebibyte,
       positions,
     },
     consumer,

@@ -145,7 +145,8 @@ export async function startReplicaSet({
     },
     /** Resumes and restarts every member. Resolves when one member is primary and the others have caught up with it. */
     restore: async () => {
-      for (const member of members) if (member.isPaused) member.resume();
+      const paused = members.filter(({ isPaused }) => isPaused);
+      for (const member of paused) member.resume();
       await Promise.all(members.filter(({ isKilled }) => isKilled).map((member) => member.restart()));
       await caughtUp(url, count);
     },

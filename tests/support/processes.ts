@@ -11,10 +11,11 @@ export function descendantsOf(pid: number): Process[] {
   const found = new Set([pid]);
   for (let before = 0; before < found.size;) {
     before = found.size;
-    for (const one of all) if (found.has(one.parent)) found.add(one.pid);
+    const started = all.filter(({ parent }) => found.has(parent));
+    for (const { pid: startedPid } of started) found.add(startedPid);
   }
   found.delete(pid);
-  return all.filter((one) => found.has(one.pid));
+  return all.filter((process) => found.has(process.pid));
 }
 
 /** Whether the process still runs, and no other process has taken over its number. */

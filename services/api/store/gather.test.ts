@@ -36,7 +36,8 @@ function createReaders(queriesMax?: number) {
   };
   /** Ends the pauses of this length that have begun. */
   const pass = async (ms: number) => {
-    for (const pause of pauses) if (pause.ms === ms) pause.end();
+    const due = pauses.filter((pause) => pause.ms === ms);
+    for (const pause of due) pause.end();
     await settled();
   };
   return { queries, read, pass };

@@ -1,6 +1,7 @@
 import { KafkaJSNonRetriableError } from 'kafkajs';
-import { given, megabyte, nothing } from '../../../tests/support/given-assignment.ts';
+import { given, nothing } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
+import { mebibyte } from '../../../tests/support/memory.ts';
 
 it('a stopping assignment fetches no partition', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
@@ -28,7 +29,7 @@ it('a partition is resumed beside stuck partitions', async () => {
   expect(paused.size).toBe(0);
   // All partitions are fetched until they pause.
   for (const partition of partitions) {
-    for (let count = 0; count < 2; count += 1) queueRecord(partition, megabyte);
+    for (let count = 0; count < 2; count += 1) queueRecord(partition, mebibyte);
   }
   expect(paused.size).toBe(32);
   while (paused.has('free/0')) await idle();
@@ -49,7 +50,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     const partition = assign();
     start(partition);
     // The partition is paused, because its queue exceeds its share.
-    for (let count = 0; count < 3; count += 1) queueRecord(partition, megabyte);
+    for (let count = 0; count < 3; count += 1) queueRecord(partition, mebibyte);
     expect([...paused]).toEqual(['t/0']);
     refuse(restartError());
     stuck.resolve(nothing);

@@ -86,7 +86,10 @@ it.each([
     const stuck = Promise.withResolvers<typeof nothing>();
     const { partitions, fetch, stop } = givenLoad(prerequisitesOf, () => stuck.promise);
     let fetched = 0;
-    for (; fetch(); fetched += batchBytes) await idle();
+    while (fetch()) {
+      fetched += batchBytes;
+      await idle();
+    }
     expect(partitions.length * batchBytes).toBe(4 * queuedBytesMax);
     // All topics within the memory, then each topic within its part of it, and one batch beyond each of these bounds.
     expect(fetched).toBeLessThan(2 * queuedBytesMax + (1 + topics.length) * batchBytes);

@@ -8,6 +8,7 @@ import {
   structured,
   tagBytes,
 } from '../../../tests/support/example-records.ts';
+import { mebibyte } from '../../../tests/support/memory.ts';
 import { parse } from '../events/parse.ts';
 import { type RecordFields, recordFields, recordOf, toBuffer } from './dead-letter.ts';
 
@@ -68,7 +69,6 @@ test.each<[string, KafkaRecord]>([
   expect(parse('tag', restored)).toEqual(parse('tag', original));
 });
 
-const megabyte = 1024 * 1024;
 /** The headers of a record with a single one. */
 const headersWithName = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
 const text = (bytes: Binary | null) => toBuffer(bytes)?.toString();
@@ -80,24 +80,24 @@ test('the dead letter of an undecodable batch is rejected again as undecodable',
 });
 
 test('the size of a dead letter counts its bytes, each header, and its document', () => {
-  const large = deadLetter(record(Buffer.alloc(9 * megabyte), { x: ['', ''] }, 'key'));
+  const large = deadLetter(record(Buffer.alloc(9 * mebibyte), { x: ['', ''] }, 'key'));
   const keyBytes = 3;
   const headerNameBytes = 2;
-  expect(large.bytes).toBe(9 * megabyte + keyBytes + headerNameBytes);
+  expect(large.bytes).toBe(9 * mebibyte + keyBytes + headerNameBytes);
   // Two headers with 64 bytes of overhead each, and 1,024 bytes for the document.
   expect(large.size).toBe(large.bytes + 2 * 64 + 1_024);
 });
 
 test.each([
   ['of many small headers', rawHeaders({ x: Array.from({ length: 20_000 }, () => '') })],
-  ['of a header whose name is not UTF-8', headersWithName(Buffer.alloc(6 * megabyte, 0xff))],
+  ['of a header whose name is not UTF-8', headersWithName(Buffer.alloc(6 * mebibyte, 0xff))],
 ])('the size of a dead letter %s is at least the size of its document', (_, headers) => {
   const fields = deadLetter({ ...record(null), headers });
   expect(BSON.calculateObjectSize(fields)).toBeLessThanOrEqual(fields.size);
 });
 
 test('the subjects of a dead letter come from its whole record', () => {
-  const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
+  const data = { id: 'msg_1', content: 'x'.repeat(9 * mebibyte), conversationId: 'conv_1' };
   const message = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
   const fields = recordFields('support.messages', prefix, { ...message, key: null });
   expect(fields?.subjects).toEqual(['msg_1', 'conv_1']);

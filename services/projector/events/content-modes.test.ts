@@ -10,6 +10,7 @@ import {
 } from '../../../tests/support/bounded-fields.ts';
 import { contentModes } from '../../../tests/support/content-modes.ts';
 import type { Given } from '../../../tests/support/example-records.ts';
+import { mebibyte } from '../../../tests/support/memory.ts';
 import { recordFields } from '../dead-letters/dead-letter.ts';
 import { parse } from './parse.ts';
 
@@ -28,8 +29,7 @@ function outcomes(kind: Kind, data: object, given: Given = {}): Outcome[] {
 
 const inEach = (outcome: Outcome): Outcome[] => Object.keys(contentModes).map(() => outcome);
 
-const megabyte = 1024 * 1024;
-const stateBytesMax = 8 * megabyte;
+const stateBytesMax = 8 * mebibyte;
 /** A state with a text that fills it up to this size in MongoDB. */
 function stateOf(kind: 'message' | 'qa', field: 'content' | 'answer', bytes: number) {
   const state = { ...examples[kind], [field]: '' };

@@ -9,6 +9,7 @@ import {
 } from '../../../tests/support/bounded-fields.ts';
 import { attributes, record, withData } from '../../../tests/support/example-records.ts';
 import { containing } from '../../../tests/support/matchers.ts';
+import { mebibyte } from '../../../tests/support/memory.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
 import { describeOversize, parse } from './parse.ts';
 
@@ -46,9 +47,8 @@ test.each(boundedFields)('$kind, $path: a rejection never quotes the value', ({ 
   expect(issueWith('canary') ?? '').not.toContain('canary');
 });
 
-const megabyte = 1024 * 1024;
-const answer = (megabytes: number) =>
-  parse('qa', withData('qa', { ...examples.qa, answer: 'x'.repeat(megabytes * megabyte) }));
+const answer = (mebibytes: number) =>
+  parse('qa', withData('qa', { ...examples.qa, answer: 'x'.repeat(mebibytes * mebibyte) }));
 
 test('a state that is too large for a document is rejected with the limit', () => {
   expect(answer(8.1)).toEqual({
@@ -56,7 +56,7 @@ test('a state that is too large for a document is rejected with the limit', () =
   });
 });
 
-test('a state of several megabytes that fits a document is accepted', () => {
+test('a state of several mebibytes that fits a document is accepted', () => {
   expect(answer(7.9)).toHaveProperty('change');
 });
 
@@ -67,11 +67,11 @@ test('no state of a record below the measured size is too large', () => {
     filename: '',
     inline: true,
   }));
-  const state = { attachments, content: 'x'.repeat(megabyte - JSON.stringify(attachments).length) };
-  expect(JSON.stringify(state).length).toBeGreaterThan(megabyte);
+  const state = { attachments, content: 'x'.repeat(mebibyte - JSON.stringify(attachments).length) };
+  expect(JSON.stringify(state).length).toBeGreaterThan(mebibyte);
 
   expect(describeOversize(Infinity, state)).toBeNull();
-  expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * megabyte);
+  expect(BSON.calculateObjectSize(state)).toBeLessThan(1.1 * mebibyte);
 });
 
 describe('a value that takes much memory', () => {

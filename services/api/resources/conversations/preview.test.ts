@@ -12,7 +12,7 @@ describe('preview', () => {
     ['an accent after the border', `${'a'.repeat(199)}e\u0301b`, `${'a'.repeat(199)}…`],
     ['a long grapheme after the first character', `xe${'\u0301'.repeat(300)}`, `xe${'\u0301'.repeat(198)}…`],
     ['one grapheme longer than the limit', `a${'\u0301'.repeat(300)}`, `a${'\u0301'.repeat(199)}…`],
-  ])('%s', (_name, given, expected) => {
-    expect(preview(given)).toBe(expected);
+  ])('%s', (_name, text, expected) => {
+    expect(preview(text)).toBe(expected);
   });
 });
