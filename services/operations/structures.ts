@@ -57,7 +57,7 @@ export async function requireWhole(
     throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(missing)}`, 'status');
   const database = generationDatabase(control.client, control.databaseName, number);
   const progress = await readProgress(control, number);
-  const applied = progress.filter((one) => one.applied.position > 0);
+  const applied = progress.filter(({ applied }) => applied.position > 0);
   for (const kind of wanted) {
     const records = applied.find(({ topic }) => topic.endsWith(resources[kind].topic));
     if (!records || (await hasDocument(collectionOf(database, kind)))) continue;

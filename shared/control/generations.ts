@@ -262,7 +262,7 @@ export async function replaceRegistry(
 export function generationOf({ generations }: GenerationRegistry, number: number): Generation {
   const found = generations.find((generation) => generation.number === number);
   if (!found) {
-    const known = new Intl.ListFormat('en').format(generations.map((one) => `${one.number}`));
+    const known = new Intl.ListFormat('en').format(generations.map((generation) => `${generation.number}`));
     const are = generations.length === 1 ? 'the only generation is' : 'the generations are';
     throw new NoSuchGeneration(`there is no generation ${number}; ${are} ${known}`);
   }

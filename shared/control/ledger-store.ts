@@ -243,7 +243,7 @@ export async function storeLost(
   generation: number,
   lost: (TopicPartition & { from: number })[],
 ): Promise<void> {
-  const firstLost = new Map(lost.map((one) => [partitionKey(one), one.from]));
+  const firstLost = new Map(lost.map((loss) => [partitionKey(loss), loss.from]));
   const ids = await spanIds(control, { 'groups.generations': generation });
   const ofLogs = ids.filter((id) => firstLost.has(id.slice(0, id.lastIndexOf('/'))));
   await changeSpans(control, ofLogs, (span) =>

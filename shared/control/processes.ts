@@ -98,7 +98,7 @@ export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {
     .find({ role: 'api', at: { $gte: since } })
     .sort({ _id: 1 })
     .toArray();
-  return found.filter((one) => isLive(one, now));
+  return found.filter((process) => isLive(process, now));
 }
 
 /** The projectors of the last hour, and failed projectors whose generation has had no projector since. */
@@ -119,7 +119,7 @@ export const projectorsOf = (projectors: Projector[], number: number, active: nu
  * is MongoDB's time.
  */
 export const isUnpinned = (projectors: Projector[], now: Date): boolean =>
-  projectors.some((one) => !one.isPinned && isLive(one, now));
+  projectors.some((projector) => !projector.isPinned && isLive(projector, now));
 
 /** The last sweep of a generation; null without an announced sweep. */
 export function lastSweep(projectors: Projector[]): SweepOutcome | null {

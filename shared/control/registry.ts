@@ -73,7 +73,7 @@ const historyMax = 1_000;
 export const advance =
   (number: number, from: GenerationState, to: GenerationState, cause: Cause): RegistryUpdate =>
   (registry) => {
-    const current = registry.generations.find((one) => one.number === number);
+    const current = registry.generations.find((generation) => generation.number === number);
     return current?.state === from ? withState(registry, current, to, cause) : registry;
   };
 
@@ -81,7 +81,7 @@ export const advance =
 export const recordStart =
   (number: number, at: Date): RegistryUpdate =>
   (registry) => {
-    const current = registry.generations.find((one) => one.number === number);
+    const current = registry.generations.find((generation) => generation.number === number);
     return current && !current.startedAt ? withGeneration(registry, { ...current, startedAt: at }) : registry;
   };
 
@@ -89,7 +89,7 @@ export const recordStart =
 export const recordMaxLag =
   (number: number, seconds: number): RegistryUpdate =>
   (registry) => {
-    const current = registry.generations.find((one) => one.number === number);
+    const current = registry.generations.find((generation) => generation.number === number);
     if (!current || seconds <= (current.longestBehindSeconds ?? 0)) return registry;
     return withGeneration(registry, { ...current, longestBehindSeconds: seconds });
   };
@@ -161,7 +161,7 @@ type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
  */
 export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
   const isOf = (one: TopicPartition) => partitionKey(one) === key;
-  const beginnings = accepted.flatMap((one) => one.beginnings ?? []);
+  const beginnings = accepted.flatMap(({ beginnings }) => beginnings ?? []);
   return (beginnings.findLast(isOf) ?? loadTo.find(isOf))?.low ?? 0;
 }
 
@@ -180,4 +180,4 @@ export const logsWithoutBeginning = (
 
 /** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
 export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>
-  state === 'building' ? new Map(loadTo.map((one) => [partitionKey(one), one.end])) : null;
+  state === 'building' ? new Map(loadTo.map((partition) => [partitionKey(partition), partition.end])) : null;

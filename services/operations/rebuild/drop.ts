@@ -76,7 +76,7 @@ async function beginOnceUnread(drop: Drop, { force = false, why, dryRun }: DropO
   const { control, by, now, number, onStep } = drop;
   for (;;) {
     const registry = await requireRegistry(control);
-    const state = registry.generations.find((one) => one.number === number)?.state;
+    const state = registry.generations.find((generation) => generation.number === number)?.state;
     if (state === 'dropping' || state === 'dropped') return state;
     const checked = generationOf(registry, number);
     const cause = { by, at: await now(), why };

@@ -86,7 +86,7 @@ export const beginDrop =
 export const endDrop =
   (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
-    const target = registry.generations.find((one) => one.number === number);
+    const target = registry.generations.find((generation) => generation.number === number);
     if (target?.state !== 'dropping') return registry;
     // The registry keeps dropped generations for good, and every projector reads it once a second.
     const { loadTo: _loadTo, manifest: _manifest, accepted: _accepted, report: _report, ...short } = target;

@@ -123,7 +123,7 @@ const liveStates: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
  * end of a projector explains nothing if another one has saved progress after it.
  */
 function explainingProjector({ now }: Facts, generationFacts: GenerationFacts): Projector | null {
-  const live = generationFacts.projectors.filter((one) => isLive(one, now));
+  const live = generationFacts.projectors.filter((projector) => isLive(projector, now));
   const [best] = live.toSorted((a, b) => liveStates.indexOf(a.state) - liveStates.indexOf(b.state));
   if (best) return best;
   const ended = generationFacts.projectors.find(({ state }) => !liveStates.includes(state));
@@ -137,7 +137,9 @@ function explainingProjector({ now }: Facts, generationFacts: GenerationFacts): 
 
 /** `process 12 on host-1 (and 2 others)`: the explaining projector, and the number of other live ones. */
 function nameOf({ now }: Facts, generationFacts: GenerationFacts, last: Projector | null): string {
-  const others = generationFacts.projectors.filter((one) => one !== last && isLive(one, now)).length;
+  const others = generationFacts.projectors.filter(
+    (projector) => projector !== last && isLive(projector, now),
+  ).length;
   const more = others === 0 ? '' : ` (and ${counted(others, 'other')})`;
   return `process ${last?.pid} on ${last?.host}${more}`;
 }
@@ -146,7 +148,7 @@ const sinceText = ({ savedAt }: GenerationFacts): string =>
   savedAt ? ` since ${savedAt.toISOString()}` : '';
 
 function savesNothing(generationFacts: GenerationFacts): string {
-  const cause = generationFacts.partitions.find((one) => one.cause !== null)?.cause ?? null;
+  const cause = generationFacts.partitions.find((partition) => partition.cause !== null)?.cause ?? null;
   const known = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
   return `its projectors run, but have saved no progress${sinceText(generationFacts) || ' yet'}${known}: see their logs`;
 }

@@ -193,7 +193,7 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleF
       `TOPIC_PREFIX: this Kafka user sees no topic that has it; all topics exist with ${otherPrefixes.join(', ')}`,
     ];
   const found: RuleFinding[] = [];
-  const partitions = generations.flatMap((one) => one.partitions);
+  const partitions = generations.flatMap(({ partitions }) => partitions);
   const appliedTopics = new Set(partitions.filter(({ applied }) => applied > 0).map(({ topic }) => topic));
   const lost = missing.filter((topic) => appliedTopics.has(topic));
   if (lost.length > 0)
