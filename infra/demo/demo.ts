@@ -12,7 +12,7 @@ import type { SampleData, SampleState, Size } from '../sample-data/sample-data.t
 import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-data.ts';
 import { type Service, startService } from '../service.ts';
 import { connect, type Connections, readProgress } from './servers.ts';
-import { type Access, ask, type Output, showCommand, showRebuild, showTour } from './tour.ts';
+import { type Access, ask, type Output, type Rebuild, showCommand, showRebuild, showTour } from './tour.ts';
 
 type Demo = Output & {
   options: { size: Size; seed: number; rebuild: boolean };
@@ -25,14 +25,18 @@ type Demo = Output & {
 
 /** The time that a service has to stop before the demo kills it. */
 const stopGraceMs = 15_000;
+/** The live changes in a round. With 4 rounds a second, the demo publishes 20 changes a second. */
 const changesPerRound = 5;
+/** The time between two rounds, in milliseconds. */
 const roundMs = 250;
+/** The time between two readings of the progress, in milliseconds. */
+const pollMs = 250;
 /** The time without progress after which the demo prints the cause, in milliseconds. */
-const stalledAfterMs = 10_000;
+const stallMs = 10_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
 export async function runDemo(demo: Demo): Promise<void> {
-  const { options, print, report, folder, closers } = demo;
+  const { print, report, folder, closers } = demo;
   const startedAt = performance.now();
   const stack = await startStack({ report, dataDir: join(folder, 'servers') });
   closers.defer(() => stack.stop());
@@ -42,54 +46,78 @@ export async function runDemo(demo: Demo): Promise<void> {
   const connections = await connect(stack);
   setDefaultCACertificates([...getCACertificates(), cert]);
   closers.defer(connections.close);
-  const { environment } = connections;
-  const ended = Promise.withResolvers<never>();
-  /** Services whose end is part of the demo. */
-  const mayEnd = new Set<Service>();
-  const start = (
-    service: 'api' | 'projector' | 'console',
-    settings: Record<string, string>,
-    name = service as string,
-  ) => {
-    const logFile = join(folder, `${name}.log`);
-    const limits = { onLine: lineWriter(logFile), linesMax: 1_000, ownGroup: true };
-    const started = startService(service, { ...environment, ...settings }, [], limits);
-    process.once('exit', () => void started.stop('SIGKILL'));
-    closers.defer(() => started.stop('SIGTERM', stopGraceMs).then(() => undefined));
-    report(`Started ${name}, log: ${logFile}`);
-    void started.exited.then((code) => {
-      if (demo.stopping.aborted || mayEnd.has(started)) return;
-      if (code === startAgainCode) start(service, settings, name);
-      else ended.reject(exitError(name, code, started));
-    });
-    return started;
-  };
-  const projector = start('projector', { GENERATION: '1' });
-  const api = start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...tls });
-  const console = start('console', { CONSOLE_PORT: '0' });
+  const services = createServices(demo, connections.environment);
   const runSteps = async () => {
-    const sampleData = generateSampleData(options);
-    const tokenOf = (wanted: string) => sampleData.apiKeys.find(({ name }) => name === wanted)?.token ?? '';
+    const projector = services.start('projector', { GENERATION: '1' });
+    const api = services.start('api', { API_HOST: '127.0.0.1', API_PORT: '0', ...tls });
+    const operatorConsole = services.start('console', { CONSOLE_PORT: '0' });
+    const sampleData = generateSampleData(demo.options);
     await publishAndWait(connections, sampleData, demo);
     const baseUrl = `https://localhost:${Number((await api.logged('listening')).port)}`;
-    const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf('Reporting') };
+    const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf(sampleData, 'Reporting') };
     await api.logged('ready');
     report(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
     keyLines(sampleData.apiKeys).forEach(print);
-    print(`Console for operators: ${String((await console.logged('listening')).url)}`);
+    print(`Console for operators: ${String((await operatorConsole.logged('listening')).url)}`);
     await showTour(access, demo);
     report('\nPublishing live changes. Ctrl-C stops everything.');
-    const startProjector = (number: number) =>
-      start('projector', { GENERATION: `${number}` }, `projector-${number}`);
-    const rebuild = { environment, startProjector, mayEnd: () => void mayEnd.add(projector) };
-    await Promise.all([
-      publishLive(connections, sampleData.state, demo.stopping),
-      (options.rebuild ? showRebuild(demo, access, rebuild) : Promise.resolve()).then(() =>
-        showLive(connections, { ...access, token: tokenOf('Data warehouse') }, demo),
-      ),
-    ]);
+    const showChanges = async () => {
+      if (demo.options.rebuild)
+        await showRebuild(demo, access, rebuildOf(services, connections.environment, projector));
+      await showLive(connections, { ...access, token: tokenOf(sampleData, 'Data warehouse') }, demo);
+    };
+    await Promise.all([publishLive(connections, sampleData.state, demo.stopping), showChanges()]);
   };
-  await Promise.race([runSteps(), ended.promise]);
+  await Promise.race([runSteps(), services.failure]);
+}
+
+const tokenOf = ({ apiKeys }: SampleData, keyName: string): string =>
+  apiKeys.find(({ name }) => name === keyName)?.token ?? '';
+
+/** Lets a rebuild start the second projector, and end the first one without a failure of the demo. */
+const rebuildOf = (
+  { start, expectedToExit }: Services,
+  environment: Record<string, string>,
+  projector: Service,
+): Rebuild => ({
+  environment,
+  startProjector: (generation) =>
+    start('projector', { GENERATION: `${generation}` }, `projector-${generation}`),
+  onMayExit: () => void expectedToExit.add(projector),
+});
+
+/** The services that the demo runs. */
+type Services = {
+  /** Starts a service, by default with its kind as its name. */
+  start: (kind: 'api' | 'projector' | 'console', settings: Record<string, string>, name?: string) => Service;
+  /** Services whose exit is part of the demo. */
+  expectedToExit: Set<Service>;
+  /** Rejects if any other service exits while the demo runs; never resolves. */
+  failure: Promise<never>;
+};
+
+function createServices(
+  { folder, report, closers, stopping }: Demo,
+  environment: Record<string, string>,
+): Services {
+  const failure = Promise.withResolvers<never>();
+  const expectedToExit = new Set<Service>();
+  const start: Services['start'] = (kind, settings, name = kind) => {
+    const logFile = join(folder, `${name}.log`);
+    const options = { onLine: lineWriter(logFile), linesMax: 1_000, ownGroup: true };
+    const service = startService(kind, { ...environment, ...settings }, [], options);
+    process.once('exit', () => void service.stop('SIGKILL'));
+    closers.defer(() => service.stop('SIGTERM', stopGraceMs).then(() => undefined));
+    report(`Started ${name}, log: ${logFile}`);
+    void service.exited.then((code) => {
+      if (stopping.aborted || expectedToExit.has(service)) return;
+      // The projector exits with this code to be started again, because the wall clock was set.
+      if (code === startAgainCode) start(kind, settings, name);
+      else failure.reject(exitError(name, code, service));
+    });
+    return service;
+  };
+  return { start, expectedToExit, failure: failure.promise };
 }
 
 /** The error of a service that has exited, with the end of its log. */
@@ -104,45 +132,60 @@ function lineWriter(file: string) {
   return (line: string) => appendFileSync(file, `${line}\n`);
 }
 
-async function publishAndWait(connections: Connections, sampleData: SampleData, { report, print }: Demo) {
-  let quarter = -1;
-  const reportProgress = (step: string) => (done: number) => {
-    if (Math.floor(done * 4) !== quarter) report(`${step}: ${Math.floor(done * 100)} %`);
-    quarter = Math.floor(done * 4);
-  };
+async function publishAndWait(connections: Connections, sampleData: SampleData, demo: Demo) {
+  const { report } = demo;
   const recordCount = await publishSampleData(
     connections,
     batchesOf(sampleData),
-    reportProgress('Publishing sample data'),
+    createProgressReporter('Publishing sample data', report),
   );
   report(
     `Published ${recordCount.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
   );
-  let lowest = Infinity;
-  let stalledAt = 0;
+  await waitUntilProjected(connections, demo);
+}
+
+/** Returns a function that reports the share of a step that is done, once in each quarter. */
+function createProgressReporter(step: string, report: Output['report']) {
+  let reportedQuarter = -1;
+  return (done: number) => {
+    const quarter = Math.floor(done * 4);
+    if (quarter !== reportedQuarter) report(`${step}: ${Math.floor(done * 100)} %`);
+    reportedQuarter = quarter;
+  };
+}
+
+/** Waits until every record is applied. Prints the cause of each stall once. */
+async function waitUntilProjected(connections: Connections, { report, print }: Demo) {
+  const reportProgress = createProgressReporter('Projecting events', report);
+  let lowestLag = Infinity;
+  let progressAt = performance.now();
+  let hasReportedStall = false;
   for (;;) {
     const { records, lag } = await readProgress(connections);
-    reportProgress('Projecting events')(1 - lag / records);
+    reportProgress(1 - lag / records);
     if (lag === 0) return;
-    if (lag < lowest) {
-      lowest = lag;
-      stalledAt = performance.now() + stalledAfterMs;
+    if (lag < lowestLag) {
+      lowestLag = lag;
+      progressAt = performance.now();
+      hasReportedStall = false;
     }
-    if (performance.now() > stalledAt) {
-      print(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
+    if (performance.now() - progressAt > stallMs && !hasReportedStall) {
+      print(`No progress for ${stallMs / 1_000} s. The cause:`);
+      // The output of the command is printed even with `--quiet`.
       await showCommand({ report: print, print }, connections.environment, ['status']);
-      // The demo prints the cause once for each stall.
-      stalledAt = Infinity;
+      hasReportedStall = true;
     }
-    await delay(roundMs);
+    await delay(pollMs);
   }
 }
 
 async function publishLive(connections: Connections, state: SampleState, stopping: AbortSignal) {
-  for (; !stopping.aborted; await delay(roundMs)) {
+  while (!stopping.aborted) {
     const events = Array.from({ length: changesPerRound }, () => liveChange(state, new Date())).flat();
     const records = events.flatMap((event) => recordsOf(state.random, event));
     await publishRecords(connections, records);
+    await delay(roundMs);
   }
 }
 

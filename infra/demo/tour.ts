@@ -19,7 +19,7 @@ const shellLine = (words: string[]): string => words.map(shellWord).join(' ');
 export async function ask({ baseUrl, token }: Access, path: string) {
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) }).catch(
-    // The message is `fetch failed`, whatever the cause.
+    // For every cause the message is `fetch failed`.
     ({ message, cause }: Error) => {
       throw new Error(`the API was not reached: ${cause instanceof Error ? cause.message : message}`);
     },
@@ -55,12 +55,13 @@ export async function showTour(access: Access, output: Output): Promise<void> {
   }
 }
 
-type Rebuild = {
+/** The services that a rebuild changes, and the settings of its commands. */
+export type Rebuild = {
   /** The settings of the services, which the commands need too. */
   environment: Record<string, string>;
   startProjector: (generation: number) => Service;
   /** Lets the first projector exit without an error: the next step drops its generation. */
-  mayEnd: () => void;
+  onMayExit: () => void;
 };
 
 /** Runs a command of an operator, and prints it with its output. Rejects if it fails. */
@@ -87,7 +88,7 @@ export async function showCommand(
  */
 export async function showRebuild(output: Output, access: Access, rebuild: Rebuild): Promise<void> {
   const { report, print } = output;
-  const { environment, startProjector, mayEnd } = rebuild;
+  const { environment, startProjector, onMayExit } = rebuild;
   const run = (...words: string[]) => showCommand(output, environment, ['rebuild', ...words]);
   const shared = ['KAFKA_BROKERS', 'MONGODB_URL', 'DATABASE_NAME', 'TOPIC_PREFIX', 'CONSUMER_GROUP'];
   report(
@@ -97,10 +98,12 @@ export async function showRebuild(output: Output, access: Access, rebuild: Rebui
   await run('start', '--why', 'the demo');
   print(`\n${commandsIn.source.projector(2)}`);
   await startProjector(2).logged('projecting');
-  for (const verb of ['await', 'compare', 'promote']) await run(verb, '2');
+  await run('await', '2');
+  await run('compare', '2');
+  await run('promote', '2');
   await showRequest(access, '/v1/tickets?limit=1', output, 12);
   await run('rollback', '1');
   await run('promote', '2');
-  mayEnd();
+  onMayExit();
   await run('drop', '1', '--force');
 }
