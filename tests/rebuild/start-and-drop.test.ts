@@ -79,6 +79,24 @@ describe('a start is refused, and registers nothing,', () => {
     expect(await start({ topics })).toBe(2);
   });
 
+  test('but not for records that a projector applies after the command has read the log', async () => {
+    const { topics } = await rebuild.topicWith({ 'min.cleanable.dirty.ratio': '0.9' });
+    const [topic = ''] = topics;
+    const { log } = rebuild.deps();
+    const readBeforeRecords = async (names: string[]) => {
+      const state = await log.read(names);
+      const messages = [{ key: '1', value: '' }];
+      await rebuild.producer.send({ topic, messages });
+      const [applied] = [...(await log.read(names)).ends.values()];
+      await progressOf(rebuild.control).updateOne(
+        { generation: 1 },
+        { $set: { topic, partition: 0, 'applied.position': applied?.end } },
+      );
+      return state;
+    };
+    expect(await start({ topics, log: { ...log, read: readBeforeRecords } })).toBe(2);
+  });
+
   test('but reports at once that a projector of the active generation runs without its number', async () => {
     const report = jest.fn();
     await rebuild.announceProjector({ isPinned: false });

@@ -1,6 +1,6 @@
 import { generationOf } from '../../../shared/control/generations.ts';
 import { describeGaps, readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { readProgress } from '../../../shared/control/progress.ts';
+import { type Progress, readProgress } from '../../../shared/control/progress.ts';
 import { logsWithoutBeginning, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isRetentionRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
@@ -13,6 +13,8 @@ type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics'>;
 export async function lackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
   const { control, admin, log, topics } = deps;
   const generation = generationOf(await requireRegistry(control), number);
+  // The progress is read before the log. Records that a projector applies between the reads would seem lost otherwise.
+  const progress = await readProgress(control, number);
   const { ends } = await log.read(topics);
   const beginnings = logsWithoutBeginning(generation, ends);
   const warnings = topicWarnings(await readTopicSettings(admin, topics));
@@ -22,7 +24,7 @@ export async function lackingRecords(deps: LackingDeps, number: number): Promise
       ({ key, low, beginning }) =>
         `the log of ${key} begins at offset ${low}, not ${beginning}: the build will lack the records before it`,
     ),
-    ...(await lostRecords(control, number, ends)),
+    ...(await lostRecords(control, number, { progress, ends })),
     ...warnings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text),
   ];
   return {
@@ -35,12 +37,12 @@ export async function lackingRecords(deps: LackingDeps, number: number): Promise
 async function lostRecords(
   control: OperatorDeps['control'],
   number: number,
-  ends: ReadonlyMap<string, { end: number }>,
+  { progress, ends }: { progress: Progress[]; ends: ReadonlyMap<string, { end: number }> },
 ): Promise<string[]> {
   const lack = 'the build will lack records that the read model still has';
   const gaps = (await readLogGaps(control, number)).filter(({ kind }) => kind !== 'deleted');
   const withGap = new Set(gaps.map(partitionKey));
-  const shortened = (await readProgress(control, number)).filter((one) => {
+  const shortened = progress.filter((one) => {
     const end = ends.get(partitionKey(one))?.end ?? Infinity;
     return !withGap.has(partitionKey(one)) && one.applied.position > end;
   });
