@@ -25,7 +25,7 @@ type Demo = Output & {
 
 /** The time that a service has to stop before the demo kills it. */
 const stopGraceMs = 15_000;
-/** The live changes in a round. With 4 rounds a second, the demo publishes 20 changes a second. */
+/** The live changes in a round. With 4 rounds a second, the demo publishes at most 20 changes a second. */
 const changesPerRound = 5;
 /** The time between two rounds, in milliseconds. */
 const roundMs = 250;

@@ -25,7 +25,7 @@ import { pollReadiness } from './store/readiness.ts';
 
 /** The log collects lines before it writes them, because a write for each line would cost more processor time. */
 const logBatchBytes = 4_096;
-/** Under 256 connections, the API takes 314 MB; without the bound it took 434 MB for the same processor time. */
+/** Under 256 connections, this bound lowered the API's memory from 434 to 314 MB, for the same processor time. */
 const heapGrowthPercent = 60;
 /** The maximum of connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;

@@ -65,7 +65,7 @@ export type Generation = {
 export const acceptableFindings = ['gap', 'older', 'truncated', 'lost'] as const;
 export type AcceptableFinding = (typeof acceptableFindings)[number];
 
-/** A finding that an operator has accepted. It applies to the losses of that time, not for later ones. */
+/** A finding that an operator has accepted. It applies to the losses of that time, not to later ones. */
 export type Acceptance = {
   finding: AcceptableFinding;
   /** By MongoDB's clock. */

@@ -30,8 +30,8 @@ export type TokenOwners = {
  * The reason for which a token is refused:
  *
  * - `unknown`: no active key has it
- * - `shared_token`: the token itself is blocked; or an active key shares it with an archived or blocked key, or with a
- *   key of another organization; or more than `sameTokenMax` keys have it
+ * - `shared_token`: an active key has it, and the token is blocked, or an archived or blocked key or a key of another
+ *   organization has it as well; or more than `sameTokenMax` keys have it
  */
 export type TokenRefusal = 'unknown' | 'shared_token';
 

@@ -13,7 +13,7 @@ type Rule = {
 const atLeastOne = { pattern: /^0*[1-9]\d*$/, values: 'at least 1' };
 const isTrue = { pattern: /^true$/, values: 'true' };
 
-/** Options of the driver whose values are objects or functions, or belong to the driver itself. */
+/** Options that only code sets: their values are objects or functions, or belong to the driver or to Node's TLS. */
 const codeOnly: Rule = {
   options: [
     ...['auth', 'autoEncryption', 'connectionType', 'dbName', 'driverInfo', 'name', 'readConcern'],

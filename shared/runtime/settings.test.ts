@@ -15,7 +15,7 @@ test.each([
   ],
   [{ KAFKA_SASL_TOKEN_SCOPE: 'kafka' }, /^KAFKA_SASL_TOKEN_SCOPE is set, but/],
   [{ KAFKA_TLS_CA: 'pem' }, /^KAFKA_TLS_CA is set, but KAFKA_SSL is not true$/],
-  [{ KAFKA_SSL: 'true', KAFKA_TLS_CA: 'pem' }, /^KAFKA_TLS_CA: /],
+  [{ KAFKA_SSL: '1', KAFKA_TLS_CA: 'pem' }, /^KAFKA_TLS_CA: /],
   [{ KAFKA_SSL: 'true', KAFKA_TLS_CERT: 'pem' }, /^KAFKA_TLS_KEY is not set, but KAFKA_TLS_CERT is$/],
   [{ KAFKA_SSL: 'true', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT is not set, but KAFKA_TLS_KEY is$/],
   [{ KAFKA_SSL: 'true', KAFKA_TLS_CERT: 'pem', KAFKA_TLS_KEY: 'pem' }, /^KAFKA_TLS_CERT, KAFKA_TLS_KEY: /],

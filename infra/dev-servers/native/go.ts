@@ -31,7 +31,7 @@ export type Go = {
 
 /**
  * Lets `use` run Go. `go install` puts programs into `folder`. Uses this machine's Go if it is recent enough, otherwise
- * Debian sid's, in a temporary root file system inside that folder. After a failure, `installOnce` removes the folder.
+ * Debian sid's, in a temporary root file system inside that folder. After a failure, the next `installOnce` removes it.
  */
 export async function withGo(folder: string, use: (go: Go) => Promise<unknown>): Promise<void> {
   if (await hasGo121()) {

@@ -13,8 +13,8 @@ export type Field = {
 };
 
 /**
- * Lists the fields of a schema, each directly followed by its nested fields. For a union, lists the discriminator and
- * the shared fields once, then each variant's other fields with `variant` set.
+ * Lists the fields of a schema, each directly followed by its nested fields. For a union, lists all fields
+ * of the first variant, then the fields that only the other variants have. A field of one variant has `variant` set.
  */
 export function listFields(
   spec: OpenApiDocument,

@@ -11,7 +11,7 @@ const rateLimit = errorType('rate_limit_error');
 const apiFailure = errorType('api_error');
 
 /**
- * Every error that a client can receive, in the order of the statuses. Each message names the cause and the next step.
+ * Every error that a client can receive. Each message names the cause and the next step.
  * Codes are part of the public contract; messages may change.
  */
 export const errorCatalogue = {

@@ -26,7 +26,8 @@ export type Received = {
  * The progress of the fetches of one partition, and the identity of the log that they read.
  *
  *   start                          start-offsets.ts has found the offset, and compared the log
- *   fetchSucceeded, receive        handle-batch.ts queues the fetched records
+ *   fetchSucceeded                 the broker can deliver again
+ *   receive                        handle-batch.ts queues the fetched records
  *   fetchFailed, fetchThrottled    the broker delivered no records; `status` shows this as the reason
  *   markUncompared → setCompared   a new leader: gap-detector.ts compares its log before records are queued
  */
@@ -81,7 +82,7 @@ export class FetchState {
     return this.#topicId;
   }
 
-  /** The end offset of the log, as the broker last reported it. Until the first fetch, as start-offsets.ts read it. */
+  /** The highest end offset of the log that is known. It is never below the next offset. */
   get endOffset(): number {
     return this.#endOffset;
   }
@@ -153,7 +154,7 @@ export class FetchState {
     this.#topicId = topicId;
   }
 
-  /** Called when the queues of its topic are full, or have space again. */
+  /** Sets whether the queues of its topic are full. Called at each decision to fetch. */
   setTopicFull(isFull: boolean): void {
     this.#isTopicFull = isFull;
   }
