@@ -65,6 +65,18 @@ async function withCodec(name: keyof typeof compress, send: (type: CompressionTy
 describe('a projector with the heap that Node takes in a container of 512 MiB', () => {
   const projectorTest = useProjector({ projectors: 0, each: true });
 
+  /** Publishes one more record. Expects that a projector applies it, within the memory, after these dead letters. */
+  const expectNextApplied = async (reasons: string[]) => {
+    await projectorTest.publish(created('tag', 'tag_2'));
+    const projector = projectorTest.startProcess({
+      NODE_OPTIONS: '--max-old-space-size=256',
+      LOG_LEVEL: 'warn',
+    });
+    await projectorTest.applied();
+    expect((await projectorTest.deadLetters()).map((letter) => letter.reason)).toEqual(reasons);
+    expect(await projectorTest.find('tag', 'tag_2')).not.toBeNull();
+    expect(peakMegabytes(projector.child)).toBeLessThan(320);
+  };
   // A list ends with 0, because `unit` ends with a comma.
   const emptyLists: History = { open: '[', unit: '[],', close: '0]' };
   const emptyObjects: History = { open: '[', unit: '{},', close: '0]' };
@@ -95,17 +107,7 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
         compression: CompressionTypes.GZIP,
         messages: [{ key, value }],
       });
-      await projectorTest.publish(created('tag', 'tag_2'));
-      const projector = projectorTest.startProcess({
-        NODE_OPTIONS: '--max-old-space-size=256',
-        LOG_LEVEL: 'warn',
-      });
-      await projectorTest.applied();
-      expect((await projectorTest.deadLetters()).map((letter) => letter.reason)).toEqual(
-        reason ? [reason] : [],
-      );
-      expect(await projectorTest.find('tag', 'tag_2')).not.toBeNull();
-      expect(peakMegabytes(projector.child)).toBeLessThan(320);
+      await expectNextApplied(reason ? [reason] : []);
     },
   );
 
@@ -146,17 +148,7 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
             messages: [{ key: 'tag_1', value }],
           });
       });
-      await projectorTest.publish(created('tag', 'tag_2'));
-      const projector = projectorTest.startProcess({
-        NODE_OPTIONS: '--max-old-space-size=256',
-        LOG_LEVEL: 'warn',
-      });
-      await projectorTest.applied();
-      expect((await projectorTest.deadLetters()).map((letter) => letter.reason)).toEqual(
-        Array(5).fill(reason),
-      );
-      expect(await projectorTest.find('tag', 'tag_2')).not.toBeNull();
-      expect(peakMegabytes(projector.child)).toBeLessThan(320);
+      await expectNextApplied(Array<string>(5).fill(reason));
     },
   );
 
