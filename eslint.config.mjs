@@ -73,6 +73,21 @@ const unlikeInOneArray = {
   message: 'Compare objects: a failure then names the fact that differs.',
 };
 
+/** A loop or a condition inside another one: without braces, a reader takes both for one. */
+const nestedWithoutBraces = {
+  selector:
+    ':matches(ForOfStatement, ForInStatement, ForStatement, WhileStatement) > ' +
+    ':matches(IfStatement, ForOfStatement, ForInStatement, ForStatement, WhileStatement, TryStatement).body, ' +
+    'IfStatement > :matches(IfStatement, ForOfStatement, ForInStatement, ForStatement, WhileStatement).consequent',
+  message: 'Put braces around the inner statement.',
+};
+
+/** Jest has two names for one function. */
+const secondNameOfTest = {
+  selector: 'CallExpression:matches([callee.name="it"], [callee.object.name="it"])',
+  message: 'Write test().',
+};
+
 /** A test that replaces a function still passes once the code no longer calls it, and later tests see it replaced. */
 const replacedFunction = {
   selector:
@@ -81,6 +96,8 @@ const replacedFunction = {
   message:
     'Give the code a cause: a record, stored data, an answer of tests/support/answering-proxy.ts, or a fake as an argument.',
 };
+
+const everywhere = [encodedPath, nestedWithoutBraces];
 
 export default tseslint.config(
   { ignores: ['node_modules', 'artifacts', 'clients/*/package', 'clients/*/src/generated'] },
@@ -110,7 +127,7 @@ export default tseslint.config(
       'max-len': ['error', { code: 10_000, comments: 120, ignoreUrls: true }],
       'prefer-const': 'error',
       eqeqeq: 'error',
-      'no-restricted-syntax': ['error', encodedPath, unlikeInOneArray, replacedFunction],
+      'no-restricted-syntax': ['error', ...everywhere, secondNameOfTest, unlikeInOneArray, replacedFunction],
     },
   },
   {
@@ -119,24 +136,24 @@ export default tseslint.config(
     rules: {
       'no-nested-ternary': 'error',
       '@typescript-eslint/default-param-last': 'error',
-      'no-restricted-syntax': ['error', encodedPath, ...density],
+      'no-restricted-syntax': ['error', ...everywhere, ...density],
     },
   },
   {
     files: ['{services,shared}/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/**', 'shared/store/run-command.ts'],
-    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, rawCommand] },
+    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommand] },
   },
   {
     files: ['services/operations/**/*.ts'],
     ignores: ['**/*.test.ts'],
-    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, rawCommand, lineByHand] },
+    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommand, lineByHand] },
   },
   {
     files: ['services/cli/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/output.ts', 'services/cli/main.ts'],
     rules: {
-      'no-restricted-syntax': ['error', encodedPath, ...density, rawCommandBesideCommander, lineByHand],
+      'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommandBesideCommander, lineByHand],
     },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },

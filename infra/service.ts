@@ -77,6 +77,15 @@ const inheritedVariables = () => {
   return { PATH, NODE_COMPILE_CACHE };
 };
 
+function spawnChild(command: string[], environment: Environment, ownGroup: boolean) {
+  const [file = '', ...args] = dieWithParent().concat(command);
+  return spawn(file, args, {
+    env: { ...inheritedVariables(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
+  });
+}
+
 /** Runs a command. Errors call it `name`. */
 export function startCommand(
   command: string[],
@@ -84,12 +93,7 @@ export function startCommand(
   name: string,
   { onLine, linesMax = Infinity, ownGroup = false }: ServiceOptions = {},
 ): Service {
-  const [file = '', ...args] = dieWithParent().concat(command);
-  const child = spawn(file, args, {
-    env: { ...inheritedVariables(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: ownGroup,
-  });
+  const child = spawnChild(command, environment, ownGroup);
   const log: LogLine[] = [];
   const output: string[] = [];
   const waiting: { message: string; resolve: (line: LogLine) => void }[] = [];
@@ -100,7 +104,9 @@ export function startCommand(
     if (!text.startsWith('{"level"') || !text.endsWith('}')) return;
     const line = JSON.parse(text) as LogLine;
     if (log.push(line) > linesMax) log.shift();
-    for (const { message, resolve } of waiting) if (line.msg === message) resolve(line);
+    for (const { message, resolve } of waiting) {
+      if (line.msg === message) resolve(line);
+    }
   });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startAgainCode } from '../../services/projector/wall-clock.ts';
 import { writeApiCertificate } from '../certificate.ts';
@@ -176,7 +176,7 @@ async function waitUntilProjected(connections: Connections, { report, print }: D
       await showCommand({ report: print, print }, connections.environment, ['status']);
       hasReportedStall = true;
     }
-    await delay(pollMs);
+    await sleep(pollMs);
   }
 }
 
@@ -185,7 +185,7 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
     const events = Array.from({ length: changesPerRound }, () => liveChange(state, new Date())).flat();
     const records = events.flatMap((event) => recordsOf(state.random, event));
     await publishRecords(connections, records);
-    await delay(roundMs);
+    await sleep(roundMs);
   }
 }
 
@@ -194,7 +194,7 @@ async function showLive(connections: Connections, access: Access, { report, stop
   let previousRecords = (await readProgress(connections)).records;
   let previousMs = performance.now();
   while (!stopping.aborted) {
-    await delay(1_000);
+    await sleep(1_000);
     const { records, lag, documents } = await readProgress(connections);
     const perSecond = ((records - previousRecords) / (performance.now() - previousMs)) * 1_000;
     previousRecords = records;

@@ -47,8 +47,9 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
       const isOwn = (text: string) => text.startsWith(name);
       await admin.deleteTopics({ topics });
       const { databases } = await mongo.db().admin().listDatabases({ nameOnly: true });
-      for (const database of databases)
+      for (const database of databases) {
         if (isOwn(database.name)) await mongo.db(database.name).dropDatabase();
+      }
       // Kafka refuses to delete the group of a killed projector, which still has members for a while.
       const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId).filter(isOwn);
       await admin.deleteGroups(groups).catch(() => undefined);

@@ -5,7 +5,7 @@ const { projector, api } = metricCatalogues();
 /** Both services have some metrics, such as those of the process. */
 const distinctByName = new Map([...projector, ...api].map((metric) => [metric.name, metric]));
 
-it.each([...distinctByName.values()])(
+test.each([...distinctByName.values()])(
   '$name follows the conventions of Prometheus',
   ({ name, type, help, labelNames }) => {
     expect(name).toMatch(/^(projector|api|support)_[a-z0-9]+(_[a-z0-9]+)*$/);

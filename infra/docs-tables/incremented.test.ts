@@ -31,14 +31,14 @@ const aliasesOf = (name: string, source: string): string[] => [
 
 // A counter that nothing increments is exported as 0 for ever, and its alert never fires.
 describe.each(['api', 'projector'] as const)('the %s', (service) => {
-  it.each(counters[service].map(([name]) => name))('increments %s', async (name) => {
+  test.each(counters[service].map(([name]) => name))('increments %s', async (name) => {
     const source = await sourceOf(service);
     const isIncremented = (alias: string) => new RegExp(`\\b${alias}\\??\\.inc\\(`).test(source);
     expect(aliasesOf(name, source).filter(isIncremented)).not.toEqual([]);
   });
 });
 
-it('every other catalogued counter counts when it is read', () => {
+test('every other catalogued counter counts when it is read', () => {
   const incremented = Object.values(counters)
     .flat()
     .map(([, counter]) => metricNameOf(counter));

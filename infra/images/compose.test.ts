@@ -37,8 +37,9 @@ test('the images have the exact versions that the Docker dev servers run', () =>
     expect(services[name]?.image).toBe(images[name]);
   const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
   expect(node).toBe(images.node);
-  for (const image of [node, ...Object.values(services).map((service) => service.image)])
+  for (const image of [node, ...Object.values(services).map((service) => service.image)]) {
     if (image !== 'support-read-models') expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
+  }
   // Compose treats $ as a variable unless it is doubled.
   expect(services.mongo?.entrypoint?.[2]?.replaceAll('$$', '$')).toBe(withKeyFile);
 });

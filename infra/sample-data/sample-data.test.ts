@@ -63,8 +63,9 @@ test('a sample key has a limit of requests only if its name says so, for every s
       size: { tickets: 0, contacts: 30, longestConversation: 1 },
       now,
     });
-    for (const { kind, data } of events)
+    for (const { kind, data } of events) {
       if (kind === 'apiKey' && data) limits.add(`${String(data['name'])}: ${String(data['rateLimit'])}`);
+    }
     const tokenOf = (wanted: string) => apiKeys.find(({ name }) => name === wanted)?.token;
     expect(keyLines(apiKeys)).toEqual([
       `API key: ${tokenOf('Reporting')}`,

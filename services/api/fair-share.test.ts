@@ -2,7 +2,7 @@ import { isWithinShare } from './fair-share.ts';
 
 const limit = 100;
 
-it.each([
+test.each([
   { name: 'has a quarter', used: { all: 49, org: 24, key: 0 }, more: 1, mayUse: true },
   { name: 'has no more than a quarter', used: { all: 49, org: 25, key: 0 }, more: 1, mayUse: false },
   {
@@ -34,7 +34,7 @@ it.each([
   expect(isWithinShare(limit, more, used)).toBe(mayUse);
 });
 
-it.each([
+test.each([
   { name: 'has half of the share of its organization', used: { all: 40, org: 12, key: 12 }, mayUse: true },
   {
     name: 'has no more, so that the other keys have capacity',

@@ -6,7 +6,7 @@ import { progressLine } from './output.ts';
 describe('the arguments of the CLI', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
 
-  it.each([
+  test.each([
     [
       '',
       'a verb is missing: one of topics, status, check, trace, explain, accept, rebuild, verify, dead-letters, keys',
@@ -43,7 +43,7 @@ describe('the arguments of the CLI', () => {
     expect(others).toEqual([`Help: npx support-cli ${verb}--help`]);
   });
 
-  it.each([['--help'], ['status --help'], ['dead-letters redrive -h'], ['trace --help']])(
+  test.each([['--help'], ['status --help'], ['dead-letters redrive -h'], ['trace --help']])(
     '"%s" prints help, with the exit codes or an example',
     (args) => {
       const parsed = parseArguments(args.split(' '));
@@ -52,16 +52,16 @@ describe('the arguments of the CLI', () => {
   );
 });
 
-it('a line of progress is printed over until the last one', () => {
+test('a line of progress is printed over until the last one', () => {
   expect([progressLine(1, 2), progressLine(2, 2)]).toEqual(['1 of 2\r', '2 of 2\n']);
 });
 
-it('--version prints the release of package.json', () => {
+test('--version prints the release of package.json', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(parseArguments(['--version'])).toEqual({ help: `${version}\n` });
 });
 
-it('has these verbs, and groups of verbs', () => {
+test('has these verbs, and groups of verbs', () => {
   const byGroup = Object.groupBy(helpVerbs(), ([group = '']) => group);
   const found = Object.entries(byGroup).map(([group, paths = []]) =>
     [group, ...paths.flatMap(([, verb]) => verb ?? [])].join(' '),
@@ -80,7 +80,7 @@ it('has these verbs, and groups of verbs', () => {
   ]);
 });
 
-it('every example of the help is a command, with --json if the verb has it', () => {
+test('every example of the help is a command, with --json if the verb has it', () => {
   const helps = [['--help'], ...helpVerbs().map((verb) => [...verb, '--help'])].map((args) =>
     parseArguments(args),
   );

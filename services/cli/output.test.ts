@@ -4,21 +4,21 @@ import { inOneColumn, lines, onOneLine, printable, rows, table } from './output.
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
 const shown = 'a\\u000akey_2  org_2  archived\\u001b[8m\\u001b]0;title\\u0007\\u202e';
 
-it('a value from Kafka stays on its line, and changes nothing on the terminal', () => {
+test('a value from Kafka stays on its line, and changes nothing on the terminal', () => {
   expect(printable(onOneLine(hostile))).toBe(shown);
   expect(printable(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
   expect(printable(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
   expect(printable(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
 });
 
-it.each([
+test.each([
   ...['key_2  org_1  live', ' key_1', 'key_1 ', ' ', '', '"key_1"', 'a\nb', '\u00a0\u00a0', '\u0301key_1'],
   ...['key_b1\u2800\u2800org_b', 'key\u3164_1', 'key\u2003_1', 'key_zw\u200b1', 'key\u00ad_1', 'key\ufeff_1'],
 ])('%j, which could look like several columns, is one in quotes', (value) => {
   expect(inOneColumn(value)).toBe(JSON.stringify(value));
 });
 
-it('other values of a column stay as they are', () => {
+test('other values of a column stay as they are', () => {
   expect(['key_1', 'Export of tickets', 'Müller'].map(inOneColumn)).toEqual([
     'key_1',
     'Export of tickets',
@@ -26,7 +26,7 @@ it('other values of a column stay as they are', () => {
   ]);
 });
 
-it.each([
+test.each([
   ...[
     '\r',
     '\t',
@@ -58,17 +58,17 @@ it.each([
   expect(printable(unit)).toBe(`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 });
 
-it('a character beyond the first 65,536 is shown by both of its codes, as JSON has it', () => {
+test('a character beyond the first 65,536 is shown by both of its codes, as JSON has it', () => {
   expect(printable('a\u{e0041}')).toBe('a\\udb40\\udc41');
   expect(JSON.parse(printable(JSON.stringify('a\u{e0041}')))).toBe('a\u{e0041}');
 });
 
-it('two keys that a terminal would draw alike are distinguished', () => {
+test('two keys that a terminal would draw alike are distinguished', () => {
   const drawn = ['key_zw1', 'key_zw\u200b1', 'key_zw\\u200b1'].map((id) => printable(inOneColumn(id)));
   expect(new Set(drawn).size).toBe(3);
 });
 
-it('line ends, other languages and the value of JSON stay as they are', () => {
+test('line ends, other languages and the value of JSON stay as they are', () => {
   const text = 'Müller 語 👩 €5 (½) → …\nשלום हिन्दी';
   expect(printable(text)).toBe(text);
   const value = { name: hostile };

@@ -24,7 +24,7 @@ export async function readOwnRejects(control: Db, compared: Compared): Promise<O
   const isActiveFollowed = await isFollowed(control, active, now);
   const activeCompleteTo = isActiveFollowed ? await watermark(control, active) : completeTo;
   const comparableToMs = Math.min(completeTo?.getTime() ?? 0, activeCompleteTo?.getTime() ?? 0);
-  for await (const span of readSpans(control, { 'groups.generations': number }))
+  for await (const span of readSpans(control, { 'groups.generations': number })) {
     for (const record of unappliedRecords(span)) {
       const { generations, firstAt, reason, detail } = record;
       if (!generations.includes(number) || generations.includes(active)) continue;
@@ -32,5 +32,6 @@ export async function readOwnRejects(control: Db, compared: Compared): Promise<O
       own.first ??= { id: recordId(record), reason, detail };
       own.count += 1;
     }
+  }
   return own;
 }

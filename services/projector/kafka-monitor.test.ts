@@ -8,7 +8,7 @@ describe('a projector announces that Kafka does not answer', () => {
   const monitorInto = (announced: string[]) =>
     createKafkaMonitor({ set: ({ state, reason }) => announced.push(`${state}: ${reason}`) }, 10_000);
 
-  it('after a wait of ten seconds or a failure, until the next answer', async () => {
+  test('after a wait of ten seconds or a failure, until the next answer', async () => {
     const announced: string[] = [];
     const { track } = monitorInto(announced);
     expect(await track(Promise.resolve(1))).toBe(1);
@@ -37,7 +37,7 @@ describe('a projector announces that Kafka does not answer', () => {
     expect(announced).toEqual(['cut_off: no answer for 10 s', 'running: null']);
   });
 
-  it('unless the answer has arrived while the process was too busy to read it', async () => {
+  test('unless the answer has arrived while the process was too busy to read it', async () => {
     const announced: string[] = [];
     const { track } = monitorInto(announced);
     await track(Promise.resolve());

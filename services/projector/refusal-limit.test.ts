@@ -1,7 +1,7 @@
 import { MongoNetworkError } from 'mongodb';
 import { createRefusalLimit } from './refusal-limit.ts';
 
-it('the limit counts from the first refusal until the servers answer', () => {
+test('the limit counts from the first refusal until the servers answer', () => {
   const refused = Object.assign(new Error('self-signed certificate in certificate chain'), {
     code: 'SELF_SIGNED_CERT_IN_CHAIN',
   });

@@ -4,7 +4,7 @@ describe('a wall clock', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it.each([
+  test.each([
     { changeMs: -3_600_000, change: 'back by 3600 s' },
     { changeMs: 6_000, change: 'forward by 6 s' },
   ])(

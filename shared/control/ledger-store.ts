@@ -83,11 +83,12 @@ export const unappliedRecords = ({ records }: OpenSpan): LedgerRecord[] =>
 export async function readLedgerRecords(control: Db, ids: string[]): Promise<Map<string, LedgerRecord>> {
   const found = new Map<string, LedgerRecord>();
   const bySpan = Map.groupBy(ids, (id) => spanIdOf(parseRecordId(id)));
-  for await (const span of readSpans(control, { _id: { $in: [...bySpan.keys()] } }))
+  for await (const span of readSpans(control, { _id: { $in: [...bySpan.keys()] } })) {
     for (const id of bySpan.get(span._id) ?? []) {
       const record = recordIn(span, parseRecordId(id));
       if (record) found.set(id, record);
     }
+  }
   return found;
 }
 
@@ -103,13 +104,14 @@ export async function countUnapplied(control: Db, generation?: number): Promise<
     .project<CountedSpan>({ topic: 1, 'groups.reason': 1, 'groups.generations': 1, 'groups.count': 1 })
     .toArray();
   const counts = new Map<string, UnappliedCount>();
-  for (const { topic, groups } of spans)
+  for (const { topic, groups } of spans) {
     for (const { reason, generations, count } of groups) {
       const isCounted = generation === undefined ? generations.length > 0 : generations.includes(generation);
       const key = JSON.stringify([topic, reason]);
       const before = counts.get(key)?.count ?? 0;
       if (isCounted) counts.set(key, { topic, reason, count: before + count });
     }
+  }
   return [...counts.values()];
 }
 

@@ -308,9 +308,10 @@ export function carryOver(
 
 /** Marks the records that a generation lacks as lost by their log, from an offset on. */
 export function markLost({ records }: OpenSpan, generation: number, from: number): void {
-  for (const [key, record] of records)
+  for (const [key, record] of records) {
     if (record.generations.includes(generation) && record.offset >= from)
       records.set(key, { ...record, isLost: true });
+  }
 }
 
 /** Forgets the purged records and the skips before the beginning of their log: no worker reads them again. */

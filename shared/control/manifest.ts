@@ -87,8 +87,9 @@ export const manifestOf = (found: Collections, names: readonly string[]): Manife
  */
 export async function findReadModel(control: Db): Promise<string[]> {
   const found: string[] = [];
-  for (const name of [...controlCollections, 'watermarks'])
+  for (const name of [...controlCollections, 'watermarks']) {
     if (await hasDocument(control.collection(name))) found.push(name);
+  }
   for (const number of new Set([1, ...(await listGenerationDatabases(control))])) {
     const database = generationDatabase(control.client, control.databaseName, number);
     if (await hasDocuments(database)) found.push(database.databaseName);

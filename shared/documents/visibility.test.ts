@@ -4,7 +4,7 @@ import { expiredUpTo, isExpired, isShown } from './visibility.ts';
 const now = new Date('2026-01-31T12:00:00.500Z');
 
 describe('data with a retention in days', () => {
-  it.each([
+  test.each([
     { name: 'expires exactly when the days have passed', days: 30, offsetMs: 0, isPast: true },
     { name: 'is retained until a millisecond before that', days: 30, offsetMs: 1, isPast: false },
     { name: 'expires when the days reach back before 1970', days: 30_000, offsetMs: 0, isPast: true },
@@ -26,7 +26,7 @@ describe('data with a retention in days', () => {
     expect(bound !== null && conversation.state.updatedAt <= bound).toBe(isPast);
   });
 
-  it('is not shown while its channel is missing', () => {
+  test('is not shown while its channel is missing', () => {
     const state = { updatedAt: now };
     for (const joined of [undefined, {}, { channel: null }])
       expect(isShown({ state, joined }, now)).toBe(false);

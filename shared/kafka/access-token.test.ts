@@ -38,7 +38,7 @@ const issue = (value: string, lifetime = {}) => {
   answer = { status: 200, body: JSON.stringify({ access_token: value, ...lifetime }) };
 };
 
-it.each([
+test.each([
   ['four fifths of its lifetime', { expires_in: 100 }, 80_000],
   ['four fifths of a lifetime that is given as text', { expires_in: '100' }, 80_000],
   ['48 s if its issuer gives no lifetime', {}, 48_000],
@@ -54,7 +54,7 @@ it.each([
   expect(requests).toHaveLength(2);
 });
 
-it('a token request has the encoded credentials and the scope', async () => {
+test('a token request has the encoded credentials and the scope', async () => {
   issue('one');
   await tokens().get();
   await tokens('kafka topics').get();
@@ -65,7 +65,7 @@ it('a token request has the encoded credentials and the scope', async () => {
   ]);
 });
 
-it.each([
+test.each([
   ['refuses the request', { status: 400, body: 'secret' }, 'refuses-us'],
   ['refuses the client', { status: 401, body: 'secret' }, 'refuses-us'],
   ['forbids the client', { status: 403, body: 'secret' }, 'refuses-us'],
@@ -102,7 +102,7 @@ describe('a token that a broker', () => {
   };
   const failed = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };
 
-  it('accepts is sent in the form of RFC 7628, and used again', async () => {
+  test('accepts is sent in the form of RFC 7628, and used again', async () => {
     const token = tokens();
     issue('one');
     expect(await authenticate(token, '')).toBe('\0\0\0\x15n,,\x01auth=Bearer one\x01\x01');
@@ -110,7 +110,7 @@ describe('a token that a broker', () => {
     expect(await token.get()).toBe('one');
   });
 
-  it.each([
+  test.each([
     ['describes as refused', '{"status":"invalid_token"}'],
     ['refuses', new KafkaJSProtocolError(Object.assign(new Error('expired'), failed))],
   ])('%s is replaced, and kafkajs tries again', async (_, answer) => {
@@ -123,7 +123,7 @@ describe('a token that a broker', () => {
     expect(await token.get()).toBe('two');
   });
 
-  it('does not answer about is used again', async () => {
+  test('does not answer about is used again', async () => {
     const token = tokens();
     issue('one');
     const lost = new KafkaJSConnectionError('Closed connection');

@@ -66,7 +66,7 @@ const aboveLimit = batchBytesMax + 1;
 
 describe('a batch at the limit needs memory for one copy of its output', () => {
   const half = batchBytesMax / 2;
-  it.each<[string, string, () => Buffer | Promise<Buffer>]>([
+  test.each<[string, string, () => Buffer | Promise<Buffer>]>([
     ['gzip', 'gzip', () => gzipSync(zeros(batchBytesMax))],
     ['gzip of two members', 'gzip', () => times(2, gzipSync(zeros(half)))],
     ['bare snappy', 'snappy', () => snappyZeros(batchBytesMax)],
@@ -82,7 +82,7 @@ describe('a batch at the limit needs memory for one copy of its output', () => {
     expect(megabytes).toBeLessThan(64 + 16);
   });
 
-  it('zstd with a window of that size needs memory for two copies', async () => {
+  test('zstd with a window of that size needs memory for two copies', async () => {
     const { outcome, megabytes } = await measure('zstd', await zstdStream(batchBytesMax));
     expect(outcome).toBe(batchBytesMax);
     expect(megabytes).toBeLessThan(128 + 16);
@@ -90,7 +90,7 @@ describe('a batch at the limit needs memory for one copy of its output', () => {
 });
 
 describe('a batch beyond the limit is rejected before its output is allocated', () => {
-  it.each<[string, string, () => Buffer | Promise<Buffer>]>([
+  test.each<[string, string, () => Buffer | Promise<Buffer>]>([
     ['bare snappy, one byte above', 'snappy', () => snappyZeros(aboveLimit)],
     ['snappy that claims four gigabytes', 'snappy', () => snappyClaim(2 ** 32 - 1)],
     [
@@ -110,7 +110,7 @@ describe('a batch beyond the limit is rejected before its output is allocated', 
 
 // These formats do not state the size of their output in advance.
 describe('a batch of unknown size is rejected once its output passes the limit', () => {
-  it.each<{ name: string; codec: string; content: () => Buffer | Promise<Buffer>; megabytesMax: number }>([
+  test.each<{ name: string; codec: string; content: () => Buffer | Promise<Buffer>; megabytesMax: number }>([
     {
       name: 'gzip, one byte above',
       codec: 'gzip',
@@ -156,7 +156,7 @@ describe('a batch of unknown size is rejected once its output passes the limit',
 
 describe('a mebibyte of small parts takes no more memory than its output', () => {
   const oneByte = Buffer.from([1, 0, 0x41]);
-  it.each<{ name: string; codec: string; content: Buffer; expected: number | string }>([
+  test.each<{ name: string; codec: string; content: Buffer; expected: number | string }>([
     { name: 'snappy blocks', codec: 'snappy', content: framed(150_000, oneByte), expected: 150_000 },
     { name: 'snappy headers', codec: 'snappy', content: times(65_000, snappyHeader), expected: 0 },
     {

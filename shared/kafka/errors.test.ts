@@ -38,7 +38,7 @@ function noServer(...errors: (Error | null)[]): Error {
 const overTls = (code: string) => new MongoNetworkError('connection failed', { cause: withCode(code) });
 
 describe('an error of the brokers or of MongoDB', () => {
-  it.each([
+  test.each([
     ['a broker that does not respond', new KafkaJSConnectionError('refused')],
     ['a leader that has moved', brokerAnswer('NOT_LEADER_FOR_PARTITION', true)],
     ['a broker that has failed at a request', brokerAnswer('UNKNOWN')],
@@ -60,7 +60,7 @@ describe('an error of the brokers or of MongoDB', () => {
     }).toEqual({ errorClass: 'transient', isTransient: true, isRefusal: false });
   });
 
-  it.each([
+  test.each([
     ['a wrong password', Reflect.construct(KafkaJSSASLAuthenticationError, ['refused']) as Error],
     ['an unknown mechanism', brokerAnswer('UNSUPPORTED_SASL_MECHANISM')],
     ['no permission for a topic', brokerAnswer('TOPIC_AUTHORIZATION_FAILED')],
@@ -76,7 +76,7 @@ describe('an error of the brokers or of MongoDB', () => {
       }).toEqual({ errorClass: 'refuses-us', isTransient: false, isRefusal: true });
   });
 
-  it.each([
+  test.each([
     ['a bug', new TypeError('undefined'), 'bug'],
     ['a request that the brokers refuse each time', brokerAnswer('INVALID_RECORD'), 'wrong-command'],
     ['a setting that the brokers do not accept', brokerAnswer('INVALID_SESSION_TIMEOUT'), 'wrong-command'],
@@ -89,7 +89,7 @@ describe('an error of the brokers or of MongoDB', () => {
     }).toEqual({ errorClass: expected, isTransient: false, isRefusal: false });
   });
 
-  it('an error names its server, even inside other errors', () => {
+  test('an error names its server, even inside other errors', () => {
     expect(
       [new Error('group', { cause: brokerAnswer('UNKNOWN') }), afterRetries(new Error('bug'))].map(
         (error) => classify(error).server,
@@ -103,7 +103,7 @@ describe('an error of the brokers or of MongoDB', () => {
 });
 
 describe('a certificate', () => {
-  it.each([
+  test.each([
     ['of a broker by another authority', connectionError('SELF_SIGNED_CERT_IN_CHAIN'), /KAFKA_TLS_CA/],
     ['of a broker that has expired', afterRetries(connectionError('CERT_HAS_EXPIRED')), /KAFKA_TLS_CA/],
     ['for another host', connectionError('ERR_TLS_CERT_ALTNAME_INVALID'), /KAFKA_TLS_CA/],
@@ -134,7 +134,7 @@ describe('a certificate', () => {
   });
 });
 
-it.each([
+test.each([
   ['a user whom every server refuses', noServer(mongoAnswer(18)), /the authSource in MONGODB_URL/],
   ['a user whom one server refuses', noServer(mongoAnswer(13), null), /its rights on <DATABASE_NAME>/],
 ])('a refusal of %s by every usable server of MongoDB may pass', (_, error, fix) => {
@@ -145,7 +145,7 @@ it.each([
   }
 });
 
-it('a listener of another protocol refuses connections, and the fix names the settings', () => {
+test('a listener of another protocol refuses connections, and the fix names the settings', () => {
   const error = afterRetries(connectionError(otherProtocol));
   expect(classOf(error)).toBe('refuses-connection');
   expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
@@ -159,7 +159,7 @@ const noMember = (setName: string | null, servers: number, type = 'Unknown') => 
   return new MongoServerSelectionError('timed out', reason);
 };
 
-it.each([
+test.each([
   ['a user of another database', mongoAnswer(18), /the authSource in MONGODB_URL/],
   ['a user without a right', mongoAnswer(13), /its rights on <DATABASE_NAME>/],
   ['a right of an operation inside', new Error('indexes', { cause: mongoAnswer(13) }), /its rights on/],
@@ -172,7 +172,7 @@ it.each([
   expect(isRefusal(error)).toBe(true);
 });
 
-it('a read that no member may answer names the options that select one', () => {
+test('a read that no member may answer names the options that select one', () => {
   const error = noMember('rs0', 1, 'RSPrimary');
   expect(explained(error)).toMatch(
     /readPreference, readPreferenceTags and maxStalenessSeconds in MONGODB_URL/,
@@ -180,11 +180,11 @@ it('a read that no member may answer names the options that select one', () => {
   expect(isRefusal(error)).toBe(false);
 });
 
-it.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is transient', (code) => {
+test.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is transient', (code) => {
   expect(explained(mongoAnswer(code))).toMatch(/MongoDB elects a primary: run the command again/);
 });
 
-it.each([
+test.each([
   ['a replica set whose members are away', noMember('rs0', 1)],
   ['servers outside a replica set', noMember(null, 0)],
   // Kafka's NETWORK_EXCEPTION has the number of MongoDB's Unauthorized.

@@ -168,7 +168,9 @@ export const leaderErrors: ReadonlySet<string> = new Set(leaderErrorsByCode.valu
 
 /** The error of kafkajs for a broker that does not lead a partition, which passes; null for any other error. */
 export function leaderErrorOf(type: string): Error | null {
-  for (const [code, known] of leaderErrorsByCode) if (known === type) return createErrorFromCode(code);
+  for (const [code, known] of leaderErrorsByCode) {
+    if (known === type) return createErrorFromCode(code);
+  }
   return null;
 }
 

@@ -38,7 +38,7 @@ function response(tags: Buffer, topics: { name: string; id: string; error?: numb
 describe('the metadata of topics', () => {
   const id = '0123456789abcdef0123456789abcdef';
 
-  it.each([
+  test.each([
     ['without', noTags],
     ['with', oneTag],
   ])('is read from a response %s unknown tagged fields, even if a partition has no leader', (_, tags) => {
@@ -56,7 +56,7 @@ describe('the metadata of topics', () => {
     ]);
   });
 
-  it('is rejected if the response ends too early', () => {
+  test('is rejected if the response ends too early', () => {
     const payload = response(noTags, [{ name: 'a', id }]);
     expect(() => decodeResponse(payload.subarray(0, payload.length - 8))).toThrow();
   });
@@ -77,7 +77,7 @@ const merge = (...topics: TopicMetadata[]) => {
 describe('the metadata of several brokers', () => {
   const topicIds = { t: 'a'.repeat(32) };
 
-  it('has each partition that any broker knows, with its latest leader', () => {
+  test('has each partition that any broker knows, with its latest leader', () => {
     const [old, recent] = [
       topic([[1, 4]]),
       topic([
@@ -90,20 +90,20 @@ describe('the metadata of several brokers', () => {
     expect(merge(recent, old)).toEqual({ leaders, topicIds });
   });
 
-  it.each([
+  test.each([
     ['that a broker does not know yet', 3],
     ['at which a broker has failed', -1],
   ])('leaves out a topic %s', (_, errorCode) => {
     expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
   });
 
-  it('has the failure of a broker, but rejects a missing permission', () => {
+  test('has the failure of a broker, but rejects a missing permission', () => {
     expect([0, leaderNotAvailable].map((code) => failureOf(code, 'tags'))).toEqual([null, null]);
     expect(failureOf(-1, 'tags')).toMatchObject({ type: 'UNKNOWN' });
     expect(() => failureOf(29, 'tags')).toThrow('Not authorized to access topics: tags');
   });
 
-  it('has neither id nor leaders of a topic if the brokers disagree about its id', () => {
+  test('has neither id nor leaders of a topic if the brokers disagree about its id', () => {
     const recreated = topic([[1, 0]], { topicId: 'b'.repeat(32) });
     expect(
       merge(
@@ -116,7 +116,7 @@ describe('the metadata of several brokers', () => {
     ).toEqual({ leaders: { 't/0': -1, 't/1': -1 }, topicIds: {} });
   });
 
-  it('has no id of a topic that was created before brokers assigned ids', () => {
+  test('has no id of a topic that was created before brokers assigned ids', () => {
     const old = topic([[1, 4]], { topicId: '0'.repeat(32) });
     expect(merge(old)).toEqual({ leaders: { 't/0': 1 }, topicIds: {} });
   });

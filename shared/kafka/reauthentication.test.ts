@@ -23,7 +23,7 @@ function isAuthenticated(lifetimeMs: number, ageMs: number): boolean {
   return connection.prototype.isAuthenticated();
 }
 
-it.each([
+test.each([
   [3_600_000, 3_589_000, 3_591_000],
   [60_000, 49_000, 51_000],
   [20_000, 15_000, 17_000],
@@ -35,9 +35,9 @@ it.each([
   ]);
 });
 
-it('a session without an end is never renewed', () => expect(isAuthenticated(0, 86_400_000)).toBe(true));
+test('a session without an end is never renewed', () => expect(isAuthenticated(0, 86_400_000)).toBe(true));
 
-it.each([
+test.each([
   {
     name: 'error 34 at a renewal is tried again on a new connection',
     type: 'ILLEGAL_SASL_STATE',
@@ -98,7 +98,7 @@ async function errorOf(error: Error): Promise<unknown> {
   return saslAuthenticator.prototype.authenticate.call(authenticator).catch((reason: unknown) => reason);
 }
 
-it('the loss of a connection during authentication is not a refusal', async () => {
+test('the loss of a connection during authentication is not a refusal', async () => {
   const lost = new KafkaJSConnectionError('reset', { broker: 'a:1' });
   expect(await errorOf(lost)).toBe(lost);
   const answer = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };

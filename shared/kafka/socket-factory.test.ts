@@ -15,7 +15,7 @@ const lines: string[] = [];
 const logger = pino({}, { write: (line) => lines.push((JSON.parse(line) as { msg: string }).msg) });
 const rejected = 'new certificates for the brokers rejected; keeping the current ones';
 
-it('each connection uses the latest files that fit together', async () => {
+test('each connection uses the latest files that fit together', async () => {
   const trimmed = ({ cert, key }: Awaited<ReturnType<typeof createSelfSigned>>) => ({
     cert: cert.trim(),
     key: key.trim(),
@@ -51,12 +51,12 @@ it('each connection uses the latest files that fit together', async () => {
   expect(lines).toEqual(['new certificates in use for connections to the brokers', rejected, rejected]);
 });
 
-it('a value of the environment is used as it is', () => {
+test('a value of the environment is used as it is', () => {
   const given = { KAFKA_TLS_CA: 'of the environment' };
   expect(createCertificateReader(given, {}, logger)()).toBe(given);
 });
 
-it('a connection trusts the latest authorities of the file', async () => {
+test('a connection trusts the latest authorities of the file', async () => {
   const first = await createAuthority();
   const second = await createAuthority();
   const file = join(folder.path, 'authorities');

@@ -59,7 +59,9 @@ export async function tryFetch(
       const topicsInError = refusedTopics(error);
       if (topicsInError.length > 0) refused.push(...topicsInError);
       else if (classify(error).errorClass === 'refuses-us') throw error;
-      else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
+      else {
+        for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
+      }
     }
   }
   if (refused.length > 0) throw topicsRefused(refused);

@@ -13,7 +13,7 @@ const tokenOf = (candidates: KeyCandidate[]): TokenOwners => ({
 });
 
 describe('a token', () => {
-  it.each<[string, KeyCandidate[], string]>([
+  test.each<[string, KeyCandidate[], string]>([
     ['its only key', [key('key_1')], 'key_1'],
     ['the first of the active keys of one organization', [key('key_1'), key('key_2')], 'key_1'],
     ['as many keys as are examined', most, 'key_0'],
@@ -23,7 +23,7 @@ describe('a token', () => {
     expect(keyOfToken({ ...tokenOf(keys), hasMore: true })).toBe('shared_token');
   });
 
-  it.each<[string, KeyCandidate[], string]>([
+  test.each<[string, KeyCandidate[], string]>([
     ['no key has', [], 'unknown'],
     ['only an archived key has', [key('key_1', 'archived')], 'unknown'],
     ['only blocked and archived keys have', [key('key_1', 'blocked'), key('key_2', 'archived')], 'unknown'],

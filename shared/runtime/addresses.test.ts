@@ -2,7 +2,7 @@ import { addressRanges, isInRanges } from './addresses.ts';
 
 const ranges = addressRanges.parse('10.0.0.2, 192.168.0.0/16, 2001:db8::1, fd00::/8');
 
-it.each([
+test.each([
   ['10.0.0.2', true],
   ['::ffff:10.0.0.2', true],
   ['10.0.0.3', false],
@@ -15,6 +15,6 @@ it.each([
   [undefined, false],
 ])('%s is in the ranges: %s', (address, isIn) => expect(isInRanges(ranges, address)).toBe(isIn));
 
-it.each(['10.0.0.0/33', 'proxy', ''])('%j is not a list of addresses', (text) =>
+test.each(['10.0.0.0/33', 'proxy', ''])('%j is not a list of addresses', (text) =>
   expect(addressRanges.safeParse(text).success).toBe(false),
 );

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-it.each([
+test.each([
   { method: 'GET', status: 200, body: 'ok\n', allow: null },
   { method: 'HEAD', status: 200, body: '', allow: null },
   { method: 'POST', status: 405, body: 'GET and HEAD are served here\n', allow: 'GET, HEAD' },

@@ -9,7 +9,7 @@ const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: decima
 const complete = { KAFKA_BROKERS: 'kafka:9092' };
 
 describe('a variable that is not a setting', () => {
-  it.each([
+  test.each([
     ['LATENESS_ALLOWANCE_SECOND', 'LATENESS_ALLOWANCE_SECONDS'],
     ['LATENES_ALLOWANCE_SECONDS', 'LATENESS_ALLOWANCE_SECONDS'],
     ['KAFKA_BROKER', 'KAFKA_BROKERS'],
@@ -20,13 +20,13 @@ describe('a variable that is not a setting', () => {
     });
   });
 
-  it('is reported together with the missing setting', () => {
+  test('is reported together with the missing setting', () => {
     expect(readConfig(settings, { KAFKA_BROKER: 'kafka:9092' })).toEqual({
       errors: ['KAFKA_BROKERS is not set', 'KAFKA_BROKER is not a setting; did you mean KAFKA_BROKERS?'],
     });
   });
 
-  it('is ignored if its name matches no setting', () => {
+  test('is ignored if its name matches no setting', () => {
     const others = { KAFKA_HEAP_OPTS: '-Xmx1g', PATH: '/bin', BROKERS: 'x', LATENESS: '1' };
     expect(readConfig(settings, { ...complete, ...others })).toMatchObject({ warnings: [] });
   });
@@ -36,20 +36,20 @@ describe('a value', () => {
   const numbers = { ...settings, LIMIT: integer(0, 100).default(7) };
   const read = (environment: Environment) => readConfig(numbers, { ...complete, ...environment });
 
-  it.each(['', ' ', '\r', '\t\n'])('of blanks, %j, counts as absent: no limit becomes 0', (blank) => {
+  test.each(['', ' ', '\r', '\t\n'])('of blanks, %j, counts as absent: no limit becomes 0', (blank) => {
     expect(read({ LIMIT: blank, LATENESS_ALLOWANCE_SECONDS: blank })).toMatchObject({
       config: { LIMIT: 7, LATENESS_ALLOWANCE_SECONDS: 5 },
     });
     expect(read({ KAFKA_BROKERS: blank })).toEqual({ errors: ['KAFKA_BROKERS is not set'] });
   });
 
-  it('counts without the blanks around it, such as the carriage return of a file from Windows', () => {
+  test('counts without the blanks around it, such as the carriage return of a file from Windows', () => {
     expect(
       read({ KAFKA_BROKERS: 'kafka:1\r', LIMIT: ' 30 ', LATENESS_ALLOWANCE_SECONDS: '0.5\r' }),
     ).toMatchObject({ config: { KAFKA_BROKERS: 'kafka:1', LIMIT: 30, LATENESS_ALLOWANCE_SECONDS: 0.5 } });
   });
 
-  it.each([
+  test.each([
     ['0x10', 'LIMIT: must be a whole number'],
     ['1e1', 'LIMIT: must be a whole number'],
     ['1.5', 'LIMIT: must be a whole number'],
@@ -72,7 +72,7 @@ describe('a setting that a file may contain', () => {
   const read = (environment: Environment, check?: (given: Environment) => string[]) =>
     readConfig(secret, { USER: 'ann', ...environment }, check);
 
-  it.each([
+  test.each([
     ['without a line break', 'hunter2'],
     ['with the line break of an editor', 'hunter2\n'],
     ['with the line break of Windows', 'hunter2\r\n'],
@@ -83,7 +83,7 @@ describe('a setting that a file may contain', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['cannot be read', { PASSWORD_FILE: '/nowhere' }, 'PASSWORD_FILE: the file cannot be read, or is empty'],
     ['is a folder', { PASSWORD_FILE: '/' }, 'PASSWORD_FILE: the file cannot be read, or is empty'],
     [
@@ -96,7 +96,7 @@ describe('a setting that a file may contain', () => {
     expect(read(environment, check)).toEqual({ errors: [error] });
   });
 
-  it('is checked as if it were a variable, and its text is not repeated', () => {
+  test('is checked as if it were a variable, and its text is not repeated', () => {
     expect(read({ PASSWORD_FILE: file('empty', '\n') })).toEqual({
       errors: ['PASSWORD_FILE: the file cannot be read, or is empty'],
     });
@@ -108,7 +108,7 @@ describe('a setting that a file may contain', () => {
     });
   });
 
-  it('is a setting that opts in: other names that end in _FILE mean nothing', () => {
+  test('is a setting that opts in: other names that end in _FILE mean nothing', () => {
     expect(read({ PASSWORD: 'a', USER_FILE: '/nowhere' })).toMatchObject({ config: { USER: 'ann' } });
   });
 });

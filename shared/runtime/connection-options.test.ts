@@ -3,7 +3,7 @@ import { connectionRules } from './connection-options.ts';
 
 const { OPTIONS } = createRequire(import.meta.url)('mongodb/lib/connection_string') as { OPTIONS: object };
 
-it('every option that the driver takes has one rule, and no rule is of an option that it does not take', () => {
+test('every option that the driver takes has one rule, and no rule is of an option that it does not take', () => {
   const ruled = connectionRules.flatMap(({ options }) => options);
   expect(ruled.toSorted()).toEqual(Object.keys(OPTIONS).toSorted());
 });

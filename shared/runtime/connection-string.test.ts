@@ -2,7 +2,7 @@ import { connectionStringError } from './connection-string.ts';
 
 const errorOf = (options: string) => connectionStringError(`mongodb://user:secret@host/?${options}`);
 
-it.each([
+test.each([
   ['w=1', 'option w must be majority'],
   ['journal=false', 'option journal must be true'],
   ['j=false', 'option j must be true'],
@@ -40,7 +40,7 @@ it.each([
   expect(errorOf(options)).not.toContain('secret');
 });
 
-it.each([
+test.each([
   ['an unescaped @', 'mongodb://user:se@cret@host/'],
   ['an unescaped /', 'mongodb://user:se/cret@host/'],
   ['an unescaped ?', 'mongodb://user:se?cret=1@host/'],
@@ -51,7 +51,7 @@ it.each([
   expect(connectionStringError(url)).not.toMatch(/secret|cret|zz/);
 });
 
-it.each([
+test.each([
   [''],
   ['w=majority&journal=true&retryWrites=true&appName=x&serverSelectionTimeoutMS=100&wtimeoutMS=100'],
   ['retryWrites=false&retryReads=false&serverMonitoringMode=poll&localThresholdMS=0&maxAdaptiveRetries=9'],

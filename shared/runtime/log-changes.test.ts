@@ -1,6 +1,6 @@
 import { logChanges } from './log-changes.ts';
 
-it('logs each change once, with the value before', () => {
+test('logs each change once, with the value before', () => {
   const debug = jest.fn();
   const log = logChanges({ debug }, 'registry', { generation: 2 });
   for (const active of [1, 1, 2]) log({ active });

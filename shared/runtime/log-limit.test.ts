@@ -1,6 +1,6 @@
 import { createLogLimit } from './log-limit.ts';
 
-it('of the lines within a second the first is written, and the next one counts those left out', () => {
+test('of the lines within a second the first is written, and the next one counts those left out', () => {
   let nowMs = 0;
   const lines: unknown[] = [];
   const limit = createLogLimit(() => nowMs);

@@ -1,7 +1,7 @@
 import { loggedError, scrubbed } from './logger.ts';
 
 describe('a log line', () => {
-  it.each([
+  test.each([
     ['{"msg":"refused svc_live_abc~123"}', '{"msg":"refused [redacted]"}'],
     ['{"url":"/v1/x?key=acme-1_test_a.b&limit=1"}', '{"url":"/v1/x?key=[redacted]"}'],
     [
@@ -16,7 +16,7 @@ describe('a log line', () => {
     expect(scrubbed(line)).toBe(expected);
   });
 
-  it.each(['\n', '\t', '\b', '\u001b', '\\', '"', '\\n', 'é '])(
+  test.each(['\n', '\t', '\b', '\u001b', '\\', '"', '\\n', 'é '])(
     'stays JSON when %j stands before a secret, and has no secret',
     (before) => {
       const fields = { orgId: `org_${before}ann@example.com`, keyId: `key_${before}svc_live_abcdefgh` };

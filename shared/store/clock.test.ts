@@ -1,7 +1,7 @@
 import { createStoreClock } from './clock.ts';
 
 describe('the clock of the store', () => {
-  it('is its time at the last reading, and the monotonic time since', async () => {
+  test('is its time at the last reading, and the monotonic time since', async () => {
     const [store, monotonic] = [{ ms: 10_000 }, { ms: 5 }];
     const clock = createStoreClock(
       async () => new Date(store.ms),

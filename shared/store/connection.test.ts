@@ -1,11 +1,11 @@
 import { controlDatabase, createMongo, generationDatabase, readPreferenceOf } from './connection.ts';
 
-it('a write waits for a majority, but not for ever', () => {
+test('a write waits for a majority, but not for ever', () => {
   const { writeConcern } = createMongo('mongodb://a/', 'test').db('support');
   expect(writeConcern).toMatchObject({ w: 'majority', journal: true, wtimeoutMS: 30_000 });
 });
 
-it.each([
+test.each([
   ['mongodb://a/', 'local'],
   ['mongodb://a/?readconcernLevel=majority', 'majority'],
 ])('a read of %s has the concern %s, so that the default of the cluster does not count', (url, level) => {
@@ -17,7 +17,7 @@ it.each([
 const poolOf = (url: string, pool?: Parameters<typeof createMongo>[2]) =>
   createMongo(url, 'test', pool).options.maxPoolSize;
 
-it.each([
+test.each([
   { name: '20 by default', url: 'mongodb://a/', pool: undefined, expected: 20 },
   { name: 'the size in the code', url: 'mongodb://a/', pool: { poolSize: 40 }, expected: 40 },
   {
@@ -60,7 +60,7 @@ it.each([
   expect(poolOf(url, pool)).toBe(expected);
 });
 
-it('the options of the connection string apply', () => {
+test('the options of the connection string apply', () => {
   const url =
     'mongodb://a/?appName=mine&serverSelectionTimeoutMS=700&connectTimeoutMS=8&waitQueueTimeoutMS=9&wtimeoutMS=5';
   const { options } = createMongo(url, 'test', {
@@ -76,7 +76,7 @@ it('the options of the connection string apply', () => {
   expect(options.writeConcern).toMatchObject({ w: 'majority', journal: true, wtimeoutMS: 5 });
 });
 
-it('a pool with a limit keeps no connections open, so that minPoolSize never exceeds the limit', () => {
+test('a pool with a limit keeps no connections open, so that minPoolSize never exceeds the limit', () => {
   const { options } = createMongo('mongodb://a/?minPoolSize=10', 'test', { poolSizeMax: 4 });
   expect({ minPoolSize: options.minPoolSize, maxPoolSize: options.maxPoolSize }).toEqual({
     minPoolSize: 0,
@@ -84,7 +84,7 @@ it('a pool with a limit keeps no connections open, so that minPoolSize never exc
   });
 });
 
-it.each([
+test.each([
   'readPreference=nearest&maxStalenessSeconds=90',
   'maxStalenessSeconds=90&readPreferenceTags=dc:a&w=majority&readPreferenceTags=&readpreference=secondary',
 ])('a client connects to the primary, and reads both databases there, with %s', (options) => {
@@ -99,7 +99,7 @@ it.each([
   expect(client.options.writeConcern).toMatchObject({ w: 'majority', journal: true });
 });
 
-it('the members that the connection string selects are known to the API, which reads its data there', () => {
+test('the members that the connection string selects are known to the API, which reads its data there', () => {
   const options = 'readPreference=nearest&maxStalenessSeconds=90&readPreferenceTags=dc:a&readPreferenceTags=';
   const readPreference = readPreferenceOf(`mongodb://a/?${options}`);
   expect(readPreference).toMatchObject({ mode: 'nearest', maxStalenessSeconds: 90, tags: [{ dc: 'a' }, {}] });

@@ -6,11 +6,12 @@ patchTexts();
 
 /** Texts of every length around the limit, in one, two, three and four bytes a character, several of each hash. */
 const texts = ['', 'a', '\0', 'Ã©', 'é', '語', '😀', 'tagIds', '__proto__', 'a\u0080b', 'ÿ', '\uFFFD'];
-for (let length = 1; length <= 22; length += 1)
+for (let length = 1; length <= 22; length += 1) {
   for (const unit of ['x', 'é', '語', '\uFFFD']) texts.push(unit.repeat(length));
+}
 for (let index = 0; index < 10_000; index += 1) texts.push(`id_${index}`);
 
-it('a text that was read before, or one of its hash, is read as the driver reads it', () => {
+test('a text that was read before, or one of its hash, is read as the driver reads it', () => {
   const differing = texts.concat(texts).filter((text) => {
     const bytes = Buffer.from(`before${text}after`);
     const end = bytes.length - 'after'.length;
@@ -19,14 +20,14 @@ it('a text that was read before, or one of its hash, is read as the driver reads
   expect(differing).toEqual([]);
 });
 
-it('a document is read as before', () => {
+test('a document is read as before', () => {
   const document = { _id: 'ti_1', state: { title: 'Ünlü', tagIds: ['tag_1', 'tag_1'] }, tag_1: null };
   const bytes = BSON.serialize(document);
   expect(BSON.deserialize(bytes)).toEqual(document);
   expect(BSON.deserialize(bytes)).toEqual(document);
 });
 
-it.each(['ti_1', 'a text of more than twenty bytes'])(
+test.each(['ti_1', 'a text of more than twenty bytes'])(
   'bytes that are not UTF-8 are refused each time: %s',
   (text) => {
     const bytes = BSON.serialize({ _id: 'first', text });
@@ -36,7 +37,7 @@ it.each(['ti_1', 'a text of more than twenty bytes'])(
   },
 );
 
-it('a short text is read once, however often it comes', () => {
+test('a short text is read once, however often it comes', () => {
   const { toUTF8 } = ByteUtils;
   const published = jest.fn(toUTF8);
   ByteUtils.toUTF8 = published;

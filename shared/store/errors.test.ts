@@ -37,7 +37,7 @@ class PoolClosed extends MongoDriverError {
 const classOf = (error: unknown) => classifyStoreError(error).errorClass;
 
 describe('an error of MongoDB', () => {
-  it.each([
+  test.each([
     ['no server', new MongoServerSelectionError('none', {} as never)],
     ['a lost connection', new MongoNetworkError('reset')],
     ['a connection that timed out', new MongoNetworkTimeoutError('timed out')],
@@ -65,18 +65,18 @@ describe('an error of MongoDB', () => {
     expect(classOf(error)).toBe('transient');
   });
 
-  it.each([
+  test.each([
     ...[6, 7, 89, 9_001, 133, 134],
     ...[64, 100, 43, 175, 237],
     // Refusals that pass by themselves: an interrupted read, a moved shard, a full cache, a lost snapshot.
     ...[24, 112, 202, 211, 246, 279, 290, 365, 384, 11_601, 13_388],
   ])('a code %i of a server is transient', (code) => expect(classOf(answered(code))).toBe('transient'));
 
-  it.each([50, 262])('is too slow: code %i of a server', (code) =>
+  test.each([50, 262])('is too slow: code %i of a server', (code) =>
     expect(classOf(answered(code))).toBe('too-slow'),
   );
 
-  it.each([91, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436])(
+  test.each([91, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436])(
     'comes from a member that is not the primary, despite its labels: code %i of a server',
     (code) => {
       const labelled = answered(code, 'refused', ['RetryableWriteError']);
@@ -86,7 +86,7 @@ describe('an error of MongoDB', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['ENOTFOUND', 'querySrv'],
     ['ESERVFAIL', 'querySrv'],
     ['ETIMEOUT', 'queryTxt'],
@@ -96,7 +96,7 @@ describe('an error of MongoDB', () => {
     expect(classOf(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('transient'),
   );
 
-  it.each([
+  test.each([
     ['an index of the same name', answered(86), 'wrong-command'],
     ['an index with other options', answered(85), 'wrong-command'],
     ['a wrong password', answered(18), 'refuses-us'],
@@ -124,17 +124,17 @@ describe('an error of MongoDB', () => {
 describe('an overloaded MongoDB', () => {
   const labelled = answered(999_999, 'refused', ['SystemOverloadedError']);
 
-  it('is known by its label, or by its code without one', () => {
+  test('is known by its label, or by its code without one', () => {
     expect([labelled, answered(462), answered(433)].map(classOf)).toEqual(Array(3).fill('overloaded'));
   });
 
-  it('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
+  test('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
     const reset = new MongoNetworkError('reset');
     reset.addErrorLabel('SystemOverloadedError');
     expect([classOf(reset), classOf(answered(91))]).toEqual(['transient', 'refuses-connection']);
   });
 
-  it.each([
+  test.each([
     [1, 1_000],
     [2, 2_000],
     [3, 4_000],
@@ -149,12 +149,12 @@ describe('an overloaded MongoDB', () => {
     expect(longest).toBeGreaterThan(0.95 * longestMs);
   });
 
-  it('lengthens no pause of another error', () => {
+  test('lengthens no pause of another error', () => {
     expect(retryPauseMs(answered(91), 20, 100)).toBe(100);
   });
 });
 
-it('the page for operators lists each code of a wrong command, and no other', () => {
+test('the page for operators lists each code of a wrong command, and no other', () => {
   const page = readFileSync('docs/mongodb.md', 'utf8');
   const codes =
     /^The codes of a wrong command are these, by their cause:\n\n((?:[- ] .+\n)+)/m.exec(page)?.[1] ?? '';

@@ -11,12 +11,12 @@ const timeBy = (hello: object) =>
     writeConcern: undefined,
   });
 
-it('no service goes by the clock of a member that is not the primary', async () => {
+test('no service goes by the clock of a member that is not the primary', async () => {
   const reading = timeBy({ isWritablePrimary: false, secondary: true, me: 'mongo-2:27017' });
   const reason = await reading.then(String, explainedStoreError);
   expect(reason).toMatch(/^mongo-2:27017 is not the primary\. MongoDB elects .* directConnection=true/);
 });
 
-it.each([[{ isWritablePrimary: true }], [{}]])('the answer %j is taken', async (hello) => {
+test.each([[{ isWritablePrimary: true }], [{}]])('the answer %j is taken', async (hello) => {
   expect(await timeBy(hello)).toEqual(localTime);
 });

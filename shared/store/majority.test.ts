@@ -12,7 +12,7 @@ const answer = (ageSeconds: number, isLast: boolean) => {
   };
 };
 
-it.each<[string, Parameters<typeof noMajoritySince>[0], string | null]>([
+test.each<[string, Parameters<typeof noMajoritySince>[0], string | null]>([
   ['a single server', { localTime }, null],
   ['mongos', { localTime, lastWrite: {} }, null],
   ['a replica set that has confirmed its last write, however long ago', answer(600, true), null],

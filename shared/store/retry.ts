@@ -19,7 +19,7 @@ export type RetryPolicy = {
  */
 export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T>): Promise<T> {
   const { pauseMs, onFailed, signal } = policy;
-  for (let attempt = 1; ; attempt += 1)
+  for (let attempt = 1; ; attempt += 1) {
     try {
       signal?.throwIfAborted();
       return await attemptOnce();
@@ -29,6 +29,7 @@ export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T
       onFailed(error, attempt, waitMs);
       await pause(waitMs, signal);
     }
+  }
 }
 
 /** Waits, or until the signal aborts. Never rejects. */

@@ -21,7 +21,7 @@ async function sent(command: Command, limits?: CommandLimits) {
 
 const majority = { w: 'majority', wtimeout: 30_000, j: true };
 
-it.each([
+test.each([
   [{ createIndexes: 'c', indexes: [] }, { writeConcern: majority }],
   [{ insert: 'c', documents: [] }, { writeConcern: majority }],
   [{ insert: 'c', documents: [], writeConcern: { w: 1 } }, { writeConcern: { w: 1 } }],
@@ -34,7 +34,7 @@ it.each([
   expect(Object.keys(whole)[0]).toBe(Object.keys(command)[0]);
 });
 
-it('a command reads as its database does, and ends without the server too', async () => {
+test('a command reads as its database does, and ends without the server too', async () => {
   const { options } = await sent({ hello: 1 });
   expect(options).toMatchObject({
     readPreference: { mode: 'primary' },
@@ -42,7 +42,7 @@ it('a command reads as its database does, and ends without the server too', asyn
   });
 });
 
-it('the limit of the server is part of the command: the driver does not send the option', async () => {
+test('the limit of the server is part of the command: the driver does not send the option', async () => {
   const { signal } = new AbortController();
   const { whole, options } = await sent({ hello: 1 }, { maxTimeMS: 700, signal });
   expect({ whole, options }).toEqual({

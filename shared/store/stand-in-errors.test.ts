@@ -5,7 +5,7 @@ const packed = (sqlState: string): number =>
   [...sqlState].reduce((code, character, index) => code + (character.charCodeAt(0) - 48) * 64 ** index, 0);
 
 describe('the cause of a failed write in a store on PostgreSQL', () => {
-  it.each([
+  test.each([
     ['40001', 'conflict'],
     ['40P01', 'conflict'],
     ['22003', 'refusal'],
@@ -18,7 +18,7 @@ describe('the cause of a failed write in a store on PostgreSQL', () => {
   });
 
   // MongoDB numbers its assertions up to eight digits.
-  it.each(['40', '22', '54'])('is not read from a code of MongoDB that ends like class %s', (sqlClass) => {
+  test.each(['40', '22', '54'])('is not read from a code of MongoDB that ends like class %s', (sqlClass) => {
     const least = packed(sqlClass);
     for (let code = least; code < 16_000_000; code += 4_096) expect(causeInSqlState(code)).toBeNull();
   });

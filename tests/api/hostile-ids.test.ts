@@ -147,11 +147,12 @@ beforeAll(async () => {
 
 test('every organization gets its own documents alone', () => {
   const marks = owners.map(({ mark }) => mark);
-  for (const [index, bodies] of alone.entries())
+  for (const [index, bodies] of alone.entries()) {
     for (const body of bodies) {
       expect(body).toMatch(/^200 /);
       expect(marks.filter((mark) => body.includes(mark))).toEqual([marks[index]]);
     }
+  }
 });
 
 test('the ids get the same answers when all are requested at once and share queries', async () => {
@@ -159,7 +160,7 @@ test('the ids get the same answers when all are requested at once and share quer
 });
 
 test('no organization finds the documents or uses the cursors of another one', async () => {
-  for (const pair of pairs)
+  for (const pair of pairs) {
     for (const [own, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
       const thread = (owner: Owner) => `/v1/conversations/conv_${encodeURIComponent(owner.rest)}/messages`;
       const { nextCursor } = listOf(await ask(other, `${thread(other)}?limit=2`));
@@ -176,6 +177,7 @@ test('no organization finds the documents or uses the cursors of another one', a
       const last = await bodyOf(other, `${thread(other)}?${after}`);
       expect(last).toContain(`${other.mark} of generation 1 3`);
     }
+  }
 });
 
 test('during a promotion each answer is one of the organization, of the one generation or of the other', async () => {
@@ -195,12 +197,14 @@ test('during a promotion each answer is one of the organization, of the one gene
   seen.push(await Promise.all(owners.map(askAtOnce)));
   await generationsOf(control).updateOne({ _id: 'active' }, { $set: { generation: 2, generations } });
   while (!isServed()) seen.push(await Promise.all(owners.map(askAtOnce)));
-  for (const answers of seen)
-    for (const [index, bodies] of answers.entries())
+  for (const answers of seen) {
+    for (const [index, bodies] of answers.entries()) {
       for (const [of, body] of bodies.entries()) {
         const before = alone[index]?.[of] ?? '';
         expect([before, before.replaceAll(' of generation 1', ' of generation 2')]).toContain(body);
       }
+    }
+  }
 });
 
 test('each key has a window of its own', async () => {

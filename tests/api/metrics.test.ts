@@ -54,7 +54,7 @@ test('the metrics have one series for each kind of route, although clients witho
   const api = await apis.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];
-  for (const path of [...paths, ...errorCodes.map((code) => `/docs/errors/${code}`)])
+  for (const path of [...paths, ...errorCodes.map((code) => `/docs/errors/${code}`)]) {
     for (const method of path === '/docs' ? methods : ['GET', 'LOCK', 'QUERY'])
       await new Promise((resolve, reject) => {
         const headers = { 'X-Forwarded-Proto': 'https' };
@@ -63,6 +63,7 @@ test('the metrics have one series for each kind of route, although clients witho
         });
         sent.on('error', reject).end();
       });
+  }
   const text = await (await api.admin('/metrics')).text();
   const series = text.matchAll(/^api_request_duration_seconds_count\{method="(.*?)",route="(.*?)"/gm);
   const seenMethods = new Set<string>();

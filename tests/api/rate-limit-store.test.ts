@@ -121,12 +121,13 @@ test('the store counts a key for each database, so that two deployments may shar
     'caf\u00e9',
     'cafe\u0301',
   ];
-  for (const { consume } of [support, staging])
+  for (const { consume } of [support, staging]) {
     for (const key of keys)
       expect([await consume(key), await consume(key)]).toMatchObject([
         { admitted: true },
         { admitted: false },
       ]);
+  }
   for (const { close } of [support, staging]) close();
 });
 

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { publishSampleData } from '../../infra/sample-data/publish.ts';
 import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-data.ts';
@@ -26,7 +26,7 @@ const paths = { overview: '/', topics: '/lag', generations: '/generations', lett
 /** How long a slow projector waits before each batch. A load then lasts until its pictures are taken. */
 let batchDelayMs = 0;
 const startSlowProjector = (options: Parameters<typeof start>[0] = {}) =>
-  start({ ...options, through: (kafka) => waitingKafka(kafka, () => delay(batchDelayMs)) });
+  start({ ...options, through: (kafka) => waitingKafka(kafka, () => sleep(batchDelayMs)) });
 
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
@@ -105,7 +105,7 @@ async function publishUntil(signal: AbortSignal): Promise<void> {
   for (let number = 0; !signal.aborted; number += 1) {
     const contacts = Array.from({ length: steadyRate / 4 }, (_, index) => `con_${number % 100}_${index}`);
     await publish(...contacts.map((id) => created('contact', id)));
-    await delay(250);
+    await sleep(250);
   }
 }
 

@@ -28,9 +28,10 @@ describe('a flood of rejected records beyond the share of their topic', () => {
         .replace('"org_1"', '"org_2"')
         .replace('"entityversion":1', '"entityversion":2'),
     }));
-    for (const all of [records, foreign])
+    for (const all of [records, foreign]) {
       for (let index = 0; index < count; index += 1_000)
         await send('tag', ...all.slice(index, index + 1_000));
+    }
     await applied();
   });
 

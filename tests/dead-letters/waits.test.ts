@@ -10,7 +10,9 @@ import { useProjector } from '../support/use-projector.ts';
 function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
   const waiting: (() => void)[] = [];
   const write = (line: string) => {
-    if (line.includes('could not apply')) for (const resolve of waiting.splice(0)) resolve();
+    if (line.includes('could not apply')) {
+      for (const resolve of waiting.splice(0)) resolve();
+    }
   };
   return {
     logger: pino({ level: 'error' }, { write }),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startScript } from '../../infra/service.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
@@ -59,7 +59,7 @@ describe('three brokers', () => {
     },
     'paused for 10 s': async (node) => {
       node.pause();
-      await delay(10_000);
+      await sleep(10_000);
       node.resume();
     },
     'without its partitions': async (node) => {

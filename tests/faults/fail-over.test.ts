@@ -1,6 +1,6 @@
 import { Agent } from 'node:https';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
@@ -59,7 +59,7 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB', () => {
         'is silent for ten seconds',
         async () => {
           (await replicaSet.primary()).pause();
-          await delay(10_000);
+          await sleep(10_000);
         },
       ],
       ['steps down', () => replicaSet.stepDown()],
@@ -107,7 +107,7 @@ function startLoad(child: ApiProcess) {
       const { status, text } = await ask(child, path, { headers, agent });
       const ms = Math.round(performance.now() - startedMs);
       answers.push({ path, status, ms, ...(status !== 200 && { text }) });
-      await delay(20);
+      await sleep(20);
     }
   };
   const running = Array.from({ length: clients }, runClient);
@@ -125,7 +125,7 @@ function startLoad(child: ApiProcess) {
     /** Resolves after this number of additional answers. */
     untilAnswered: async (additional: number) => {
       const wanted = answers.length + additional;
-      while (answers.length < wanted) await delay(50);
+      while (answers.length < wanted) await sleep(50);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../../infra/service.ts';
 import { randomHistory } from '../convergence/history.ts';
 import { created } from '../support/entities.ts';
@@ -26,7 +26,7 @@ describe('projectors of one group', () => {
       if (!victim) throw new Error('there is no projector');
       if (random.chance(0.8)) await victim.logged('joined the group');
       await publish(history.slice(kill * eventsPerKill, (kill + 1) * eventsPerKill));
-      await delay(random.int(500));
+      await sleep(random.int(500));
       // when a kill ends one projector at any moment of its start or its work
       await victim.stop('SIGKILL');
       if (kill % 10 === 9) await expectCommittedHasEffect();
@@ -44,7 +44,7 @@ describe('projectors of one group', () => {
     for (let round = 0; round < 3; round += 1) {
       const index = round * 300;
       await publish(history.slice(index, index + 200));
-      await delay(random.int(400));
+      await sleep(random.int(400));
       // given a projector that is suspended during its work
       suspended.child.kill('SIGSTOP');
       await publish(history.slice(index + 200, index + 300));

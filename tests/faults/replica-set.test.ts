@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Filter } from 'mongodb';
 import { type Service, startService } from '../../infra/service.ts';
 import { presentTicketItem } from '../../services/api/resources/tickets/presenter.ts';
@@ -106,21 +106,21 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         'kill',
         async () => {
           await (await replicaSet.primary()).kill();
-          await delay(random.int(2_000));
+          await sleep(random.int(2_000));
         },
       ],
       [
         'pause',
         async () => {
           (await replicaSet.primary()).pause();
-          await delay(3_000 + random.int(3_000));
+          await sleep(3_000 + random.int(3_000));
         },
       ],
       [
         'lost majority',
         async () => {
           for (const member of replicaSet.members.slice(1)) await member.kill();
-          await delay(random.int(5_000));
+          await sleep(random.int(5_000));
         },
       ],
     ];
@@ -219,7 +219,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       const readTicketsUntilOver = async () => {
         while (!isOver) {
           await expectTickets(quietEvents, 'org_1');
-          await delay(100);
+          await sleep(100);
         }
       };
       const rebuild = async () => {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/random.ts';
@@ -34,9 +34,9 @@ describe('servers in trouble', () => {
     ];
     for (const { start: first, pauseMs } of outages) {
       const publishing = publish(history.slice(first, first + 200));
-      await delay(random.int(500));
+      await sleep(random.int(500));
       await killServer(server);
-      await delay(pauseMs);
+      await sleep(pauseMs);
       expect(await probe('/livez')).toBe(200);
       await restartServer(server);
       await publishing;
@@ -54,18 +54,18 @@ describe('servers in trouble', () => {
     const publishNext = async () => publish(history.splice(0, 200));
     trouble.delayMs = 50;
     await publishNext();
-    await delay(1_000);
+    await sleep(1_000);
     trouble.delayMs = 0;
     // given lost replies to writes
     trouble.repliesToLose = 20;
     while (trouble.repliesToLose > 0) {
       await publish(history.splice(0, 10));
-      await delay(100);
+      await sleep(100);
     }
     await expectCommittedHasEffect();
     for (let round = 0; round < 5; round += 1) {
       await publish(history.splice(0, 40));
-      await delay(random.int(300));
+      await sleep(random.int(300));
       await cut();
       await listen(port);
     }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Producer } from 'kafkajs';
 import { pino } from 'pino';
 import type { Service } from '../../infra/service.ts';
@@ -97,7 +97,7 @@ export function useBrokerFaults() {
         await publisher.publish(history.splice(0, eventsPerRound));
         await publishKey();
         if (random.int(roundsPerKill) === 0) await killOne();
-        await delay(roundMs);
+        await sleep(roundMs);
       }
       await inSync;
       print(`${name}: ${((performance.now() - startMs) / 1_000).toFixed(1)} s`);

@@ -90,11 +90,12 @@ test('every file and folder in backticks exists up to a placeholder such as <nam
 test('a file that a page names after a name, as in `name` in `path`, contains the name', async () => {
   const texts = new Map<string, string>();
   const missing: string[] = [];
-  for (const page of pages)
+  for (const page of pages) {
     for (const [, name = '', path = ''] of proseOf(page).matchAll(/`'?(\w+)'?`\s+in\s+`([\w./-]+\.ts)`/g)) {
       texts.set(path, texts.get(path) ?? (await readFile(path, 'utf8')));
       if (!texts.get(path)?.match(`\\b${name}\\b`)) missing.push(`${page.path}: ${name} in ${path}`);
     }
+  }
   expect(missing).toEqual([]);
   expect(texts.size).toBeGreaterThan(3);
 });
@@ -103,8 +104,9 @@ describe('the tree of the README', () => {
   const folders = new Set<string>();
   let lines: string[] = [];
   beforeAll(async () => {
-    for await (const path of glob('{clients,infra,services,shared,tests}/**/*.{ts,mjs,sh,css}'))
+    for await (const path of glob('{clients,infra,services,shared,tests}/**/*.{ts,mjs,sh,css}')) {
       if (!/node_modules|\/generated\//.test(path)) folders.add(`${dirname(path)}/`);
+    }
     lines = firstGroups(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, textOf('README.md'));
   });
 

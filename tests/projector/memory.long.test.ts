@@ -196,8 +196,9 @@ describe('a projector of 330 partitions', () => {
     await projectorTest.publish(created('tag', 'tag_1'));
     await projectorTest.applied();
     faults.delayMs = 1_500;
-    for (let partition = 0; partition < partitionsPerTopic; partition += 1)
+    for (let partition = 0; partition < partitionsPerTopic; partition += 1) {
       for (const kind of kinds) await publishBatch(kind, partition);
+    }
     // The projector gets the time to fill its queues.
     await sleep(30_000);
     faults.delayMs = 0;

@@ -62,11 +62,12 @@ describe('two generations of one log', () => {
       expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
       expect(found.samples).toEqual([{ kind, id, class: name, field }]);
       // and only an expectation of its field or class accepts the difference, for this kind or for any kind
-      for (const expectation of [field, name])
+      for (const expectation of [field, name]) {
         for (const anyOrThis of [kind, '*'] as const)
           expect(
             await builds.compare({ expectations: [{ kind: anyOrThis, field: expectation }] }),
           ).toMatchObject({ differences: 0, expected: 1 });
+      }
       const others = [
         { kind: 'qa' as const, field },
         { kind: '*' as const, field: `${field}x` },

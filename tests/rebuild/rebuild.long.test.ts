@@ -47,8 +47,9 @@ function startReader(api: Service, stable: Set<string>) {
       cursor = page.hasMore ? page.nextCursor : null;
       await sleep(20);
     }
-    for (const id of stable)
+    for (const id of stable) {
       if (seen.get(id) !== 1) complaints.push(`${id} was shown ${seen.get(id) ?? 0} times`);
+    }
     walks += 1;
   };
   const running = (async () => {

@@ -184,9 +184,10 @@ describe('a drop is refused, and removes nothing,', () => {
     await rebuild.insertDocument(2);
   });
   afterEach(async () => {
-    for (const number of [1, 2])
+    for (const number of [1, 2]) {
       for (const collection of await rebuild.databaseOf(number).collections())
         await collection.deleteMany({});
+    }
   });
 
   test('of a standby younger than 72 hours, without --force', async () => {

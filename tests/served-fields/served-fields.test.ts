@@ -48,8 +48,9 @@ describe('each field of a response has the value of the same field of the state'
   test('no two booleans of the states have the same values', () => {
     const values = new Map<string, unknown[]>();
     for (const variant of variants) {
-      for (const [path, value] of leaves(statesOf(variant).states))
+      for (const [path, value] of leaves(statesOf(variant).states)) {
         if (typeof value === 'boolean') values.set(path, [...(values.get(path) ?? []), value]);
+      }
     }
     const paths = [...values.keys()].filter((path) => !path.includes('.attachments.'));
     const pathsByValues = Map.groupBy(paths, (path) => values.get(path)?.join());

@@ -11,9 +11,11 @@ export type Differences = Record<string, { expected: unknown; actual: unknown }>
 /** The documents that differ from the fold of the log without the documents that the sweep may have purged. */
 export function differences(early: Event[], late: Event[], data: Data): Differences {
   const actual = new Map<string, unknown>();
-  for (const kind of kinds)
-    for (const document of data.get(kind)?.values() ?? [])
+  for (const kind of kinds) {
+    for (const document of data.get(kind)?.values() ?? []) {
       if (document.state) actual.set(document._id, comparable(kind, document));
+    }
+  }
   const history = [...early, ...late];
   const gone = late.length > 0 ? purged(early, late, new Set(actual.keys())) : new Set<string>();
   const expected = fold(history, gone);
@@ -38,8 +40,9 @@ function purged(early: Event[], late: Event[], present: Set<string>): Set<string
   const conversationOf = (documents: Expected, id: string) =>
     (documents.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
   const gone = new Set<string>();
-  for (const [id, { kind }] of all)
+  for (const [id, { kind }] of all) {
     if (kind === 'conversation' && !present.has(id) && everExpires.has(id) && !isLate.has(id)) gone.add(id);
+  }
   const hasConversation = (documents: Expected, id: string) => {
     const conversation = documents.get(conversationOf(documents, id));
     return conversation !== undefined && conversation.orgId === documents.get(id)?.orgId;

@@ -99,9 +99,10 @@ export function memorySweepStore(
     hasUnnamedConversations: async () => false,
     eraseDeadLetters: async (ids, upTo) => {
       await pause('erase dead letters');
-      for (const deadLetter of deadLetters)
+      for (const deadLetter of deadLetters) {
         if (deadLetter.publishedAt <= upTo && deadLetter.subjects.some((id) => ids.includes(id)))
           deadLetters.delete(deadLetter);
+      }
     },
   };
 }

@@ -118,9 +118,11 @@ function disturb(simulation: Simulation, worker: Worker): void {
  * again.
  */
 function expireTombstones({ data, partitions, startMs }: Simulation): void {
-  for (const documents of data.values())
-    for (const [id, { expiresAt }] of documents)
+  for (const documents of data.values()) {
+    for (const [id, { expiresAt }] of documents) {
       if (expiresAt && expiresAt.getTime() <= startMs) documents.delete(id);
+    }
+  }
   for (const partition of partitions.values()) partition.redeliverableFrom = partition.records.length;
 }
 
@@ -128,7 +130,9 @@ function expireTombstones({ data, partitions, startMs }: Simulation): void {
 function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: string) => number {
   const known = new Map<string, number>();
   return (name) => {
-    if (isRead()) for (const partition of partitions.values()) known.set(partition.name, partition.applied);
+    if (isRead()) {
+      for (const partition of partitions.values()) known.set(partition.name, partition.applied);
+    }
     return known.get(name) ?? 0;
   };
 }

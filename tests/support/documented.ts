@@ -65,9 +65,10 @@ const nameOf = (status: number, isPublic: boolean) => `${isPublic ? 'Public' : '
 function withUnlisted(document: OpenApiDocument): OpenApiDocument {
   const { components } = document;
   const responses = { ...components.responses };
-  for (const status of unlisted)
+  for (const status of unlisted) {
     for (const isPublic of [true, false])
       responses[nameOf(status, isPublic)] = unlistedResponse(components, status, isPublic);
+  }
   return { ...document, components: { ...components, responses } };
 }
 

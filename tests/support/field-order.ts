@@ -15,9 +15,10 @@ export function* misordered(
   const { items, properties = {}, ...schema } = resolved(schemas, given);
   const options = (schema.oneOf ?? schema.anyOf)?.filter((option) => isOf(schemas, option, value)) ?? [];
   for (const option of options) yield* misordered(schemas, option, value, path);
-  if (Array.isArray(value))
+  if (Array.isArray(value)) {
     for (const [index, item] of value.entries())
       yield* misordered(schemas, items as JsonSchema, item, `${path}.${index}`);
+  }
   const fields = new Map(Object.entries(value));
   const expected = Object.keys(properties).filter((name) => fields.has(name));
   const found = [...fields.keys()].filter((name) => name in properties);

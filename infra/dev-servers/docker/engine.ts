@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { kafkaVersion } from '../native/kafka-settings.ts';
 import { run } from '../native/run.ts';
@@ -29,7 +29,7 @@ export async function findEngine(): Promise<ContainerRuntimeClient | undefined> 
   if (!docker.ok && !docker.isMissing) return undefined;
   const { getContainerRuntimeClient } = await import('testcontainers');
   const client = getContainerRuntimeClient().catch(() => undefined);
-  return Promise.race([client, delay(probeLimitMs, undefined, { ref: false })]);
+  return Promise.race([client, sleep(probeLimitMs, undefined, { ref: false })]);
 }
 
 /** Makes an image available. Returns whether it is. `pull` of Testcontainers does nothing if the image is present. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { removeRun } from './engine.ts';
 
 /**
@@ -9,5 +9,5 @@ const secondRoundAfterMs = 5_000;
 
 const [run = ''] = process.argv.slice(2);
 await removeRun(run);
-await delay(secondRoundAfterMs);
+await sleep(secondRoundAfterMs);
 await removeRun(run);

@@ -16,7 +16,9 @@ export async function findDebianProgram(
   candidates: [string, ...string[]],
   versionFlag: string,
 ): Promise<string[]> {
-  for (const name of candidates) if ((await run(name, [versionFlag])).ok) return [name];
+  for (const name of candidates) {
+    if ((await run(name, [versionFlag])).ok) return [name];
+  }
   const folder = await installOnce(join(cacheDir(), `${candidates[0]}-${debianCodename()}`), (partial) =>
     reportStep(report, `${candidates[0]}: fetching from Debian (a few MB)`, () =>
       unpack(candidates, partial),

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { acceptsConnections, freePorts } from './ports.ts';
 
-it('free ports are different, unused, and outside the range of client ports', async () => {
+test('free ports are different, unused, and outside the range of client ports', async () => {
   const ports = await freePorts(20);
   expect(new Set(ports).size).toBe(20);
   for (const port of ports) {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dieWithParent } from '../parent-death.ts';
 
 export type Command = {
@@ -109,7 +109,7 @@ async function untilReady({ command, ready }: ServerProcess, child: ChildProcess
     const late = Date.now() > deadline ? `did not become ready within ${readyLimitMs / 1_000} s` : '';
     const failure = hasEnded(child) ? 'exited during its start' : late;
     if (failure) throw new Error(`${command.name} ${failure}; its log ends with:\n${tail(command.logFile)}`);
-    await delay(40);
+    await sleep(40);
   }
 }
 

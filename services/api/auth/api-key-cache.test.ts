@@ -25,7 +25,7 @@ describe('finding the caller of a token', () => {
     return { clock, find };
   };
 
-  it.each([
+  test.each([
     ['a known', { keyId: 'key_1', orgId: 'org_a' }, 'unknown'],
     ['an unknown', 'unknown', { keyId: 'key_1', orgId: 'org_a' }],
     ['a shared', 'shared_token', { keyId: 'key_1', orgId: 'org_a' }],
@@ -44,13 +44,13 @@ describe('finding the caller of a token', () => {
     },
   );
 
-  it('uses no answer that is older than a key may be remembered: the key may have been blocked since', async () => {
+  test('uses no answer that is older than a key may be remembered: the key may have been blocked since', async () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     clock.lookUpMs = 5_000;
     await expect(find(snapshot(1), 'token')).rejects.toThrow(StoreUnavailable);
   });
 
-  it('looks up the hash, never the token, and again in another generation', async () => {
+  test('looks up the hash, never the token, and again in another generation', async () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     await find(snapshot(1), 'token');
     await find(snapshot(2), 'token');
@@ -58,7 +58,7 @@ describe('finding the caller of a token', () => {
   });
 });
 
-it('clients that guess tokens cost a query each 10 ms at most; valid tokens share it, and cause no pause', async () => {
+test('clients that guess tokens cost a query each 10 ms at most; valid tokens share it, and cause no pause', async () => {
   const known: Caller = { keyId: 'key_1', orgId: 'org_a' };
   const queries: string[][] = [];
   const pauses: (() => void)[] = [];
@@ -83,7 +83,7 @@ it('clients that guess tokens cost a query each 10 ms at most; valid tokens shar
   expect(pauses).toHaveLength(2);
 });
 
-it('slow look-ups leave connections to the snapshots', async () => {
+test('slow look-ups leave connections to the snapshots', async () => {
   let inProgress = 0;
   const { find } = createApiKeyCache({
     nowMs: () => 0,
@@ -104,7 +104,7 @@ it('slow look-ups leave connections to the snapshots', async () => {
 });
 
 describe('the shape of a token', () => {
-  it.each([
+  test.each([
     ['svc_live_a', true],
     ['svc_test_A-1_~', true],
     ['svc_live_', false],

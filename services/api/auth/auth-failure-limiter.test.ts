@@ -1,7 +1,7 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAuthFailureLimiter } from './auth-failure-limiter.ts';
 
-it('the log names an address at its limit once in each window', () => {
+test('the log names an address at its limit once in each window', () => {
   const warn = jest.fn<void, [{ address: string }]>();
   const logged = () => warn.mock.calls.map(([{ address }]) => address);
   const clock = { nowMs: 1_000 };

@@ -99,13 +99,13 @@ const unpack: Record<string, (bytes: Buffer) => Buffer> = {
 describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => {
   const headers = { 'Accept-Encoding': encoding };
 
-  it('is sent in one piece with an ETag if the text is short', async () => {
+  test('is sent in one piece with an ETag if the text is short', async () => {
     const response = await open('/short', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(2 * piece.length);
     expect(response.headers.etag).toMatch(/^W\//);
   });
 
-  it('is streamed to the end without an ETag if the text is long', async () => {
+  test('is streamed to the end without an ETag if the text is long', async () => {
     const response = await open('/long', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
     expect(state.responseBytes).toBe(long * piece.length);
@@ -114,7 +114,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     );
   });
 
-  it('that fails midway closes the connection, and the log has the error', async () => {
+  test('that fails midway closes the connection, and the log has the error', async () => {
     await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
     expect(ended).toBe(1);
     expect(state.failure).toMatchObject({ message: 'the store went away' });
@@ -122,13 +122,13 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     expect(interrupted).toEqual(['the store went away']);
   });
 
-  it('ends when the client leaves', async () => {
+  test('ends when the client leaves', async () => {
     const response = await open('/endless', headers);
     response.destroy();
     await eventually(() => ended === 1);
   });
 
-  it.each(['/short', '/long'])('answers HEAD with the headers of GET: %s', async (path) => {
+  test.each(['/short', '/long'])('answers HEAD with the headers of GET: %s', async (path) => {
     const get = await open(path, headers);
     await bytesOf(get);
     const head = await open(path, headers, 'HEAD');
@@ -150,7 +150,7 @@ describe('a reply for which zlib has no memory', () => {
     throw noMemory;
   };
 
-  it.each([
+  test.each([
     ['a buffer', '/short', 2],
     ['a stream', '/long', long],
   ] as const)('is sent uncompressed: %s', async (_, path, count) => {
@@ -163,7 +163,7 @@ describe('a reply for which zlib has no memory', () => {
     expect(await bytesOf(response)).toHaveLength(count * piece.length);
   });
 
-  it('that has begun closes the connection, and the log has the error', async () => {
+  test('that has begun closes the connection, and the log has the error', async () => {
     const encoder = zlibEncoders.gzip.stream();
     gzip = { ...zlibEncoders.gzip, stream: () => encoder };
     const response = await open('/endless', headers);
@@ -177,7 +177,7 @@ describe('a reply for which zlib has no memory', () => {
   });
 });
 
-it('a route has no scope without an organization', async () => {
+test('a route has no scope without an organization', async () => {
   caller.orgId = '';
   const response = await open('/short');
   expect(response.resume().statusCode).toBe(500);
@@ -185,13 +185,13 @@ it('a route has no scope without an organization', async () => {
 });
 
 describe('the memory of a response', () => {
-  it('is counted in bytes if it is buffered', async () => {
+  test('is counted in bytes if it is buffered', async () => {
     await bytesOf(await open('/wide'));
     const bytes = Buffer.byteLength(JSON.stringify(wide));
     expect({ held, responseBytes: state.responseBytes }).toEqual({ held: bytes, responseBytes: bytes });
   });
 
-  it('is counted in bytes while a stream waits for its client', async () => {
+  test('is counted in bytes while a stream waits for its client', async () => {
     const response = await open('/wide-long');
     expect(held).toBeGreaterThanOrEqual(Buffer.byteLength(wide));
     response.destroy();

@@ -3,7 +3,7 @@ import { chooseEncoding } from './encoding.ts';
 const choose = (accepted: string) =>
   chooseEncoding({ req: { headers: { 'accept-encoding': accepted } } } as never);
 
-it.each([
+test.each([
   ['gzip, br', 'br', 'gzip, br'],
   ['gzip, and br not at all', 'gzip', 'br;q=0, gzip'],
   ['gzip rather than br', 'gzip', 'gzip;q=1, br;q=0.5'],

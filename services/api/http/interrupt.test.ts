@@ -6,7 +6,7 @@ import { interruptResponse } from './interrupt.ts';
 /** More than the buffers of both sockets hold. */
 const body = Buffer.alloc(64 * 1_024 * 1_024);
 
-it.each(['HTTP/1.0', 'HTTP/1.1'])(
+test.each(['HTTP/1.0', 'HTTP/1.1'])(
   'an interrupted response whose last bytes still wait for the client ends by a reset: %s',
   async (version) => {
     const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');

@@ -11,7 +11,7 @@ const request = (remoteAddress: string, forwarded: string | undefined) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
 
 describe('the address of a client', () => {
-  it.each([
+  test.each([
     { name: 'the peer', peer: '192.0.2.1', forwarded: undefined, expected: '192.0.2.1' },
     {
       name: 'the peer, despite its headers, if it is not a trusted proxy',

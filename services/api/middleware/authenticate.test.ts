@@ -67,21 +67,21 @@ async function given({
   return { isPassedOn, counts, after: generationsInUse.entries() };
 }
 
-it('a request counts as a reader of its generation until it ends', async () => {
+test('a request counts as a reader of its generation until it ends', async () => {
   expect(await given({})).toEqual({ isPassedOn: true, counts: [[1, 1]], after: [] });
 });
 
-it('a request whose client has left does not count as a reader: a drop would wait for it for ever', async () => {
+test('a request whose client has left does not count as a reader: a drop would wait for it for ever', async () => {
   expect(await given({ leaves: true })).toEqual({ isPassedOn: false, counts: [], after: [] });
 });
 
-it('a failed look-up of a key is an error of MongoDB, and counts against no address', async () => {
+test('a failed look-up of a key is an error of MongoDB, and counts against no address', async () => {
   const consume = jest.fn();
   await expect(given({ find: () => Promise.reject(new Error('away')), consume })).rejects.toThrow('away');
   expect(consume).not.toHaveBeenCalled();
 });
 
-it('an unknown key is a 503 during the first load, when not every key is loaded, and an error of the key later', async () => {
+test('an unknown key is a 503 during the first load, when not every key is loaded, and an error of the key later', async () => {
   const consume = jest.fn(() => ({ admitted: true }));
   const unknown = { find: async () => 'unknown', consume };
   await expect(given({ ...unknown, dataAsOf: new Date(0) })).rejects.toThrow(StoreUnavailable);

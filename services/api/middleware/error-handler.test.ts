@@ -25,7 +25,7 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   return { status: context.status, retryAfter: headers['Retry-After'], refused, store, hasFailure };
 }
 
-it.each([
+test.each([
   // A limit of this process does not count as a store error. A caller that exceeds its share causes its own error.
   {
     error: new Overloaded('memory', '-'),
@@ -71,7 +71,7 @@ it.each([
   },
 );
 
-it('a document of another organization is an internal error, which is logged and not repeated', async () => {
+test('a document of another organization is an internal error, which is logged and not repeated', async () => {
   const { status, retryAfter, hasFailure } = await handle(new ForeignDocument('of org_b for org_a'));
   expect({ status, retryAfter, hasFailure }).toEqual({
     status: 500,
@@ -80,7 +80,7 @@ it('a document of another organization is an internal error, which is logged and
   });
 });
 
-it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
+test.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
   'an error for a client that has left counts nowhere: %s',
   async (error) => {
     expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });

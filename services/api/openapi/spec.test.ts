@@ -48,7 +48,7 @@ test('each tag of an operation has a description, and each description a tag', (
 describe('the document is open to later releases', () => {
   const isParameter = (pointer: string) => pointer.includes('/parameters/');
 
-  it('the document allows fields and values of later releases, in words that generators of clients take', () => {
+  test('the document allows fields and values of later releases, in words that generators of clients take', () => {
     for (const [pointer, node] of schemas) {
       const isClosedEnum = node.enum !== undefined && !isParameter(pointer);
       const isClosedObject = node.type === 'object' && node.additionalProperties !== true;
@@ -70,7 +70,7 @@ describe('the document is open to later releases', () => {
     }
   });
 
-  it('the document lists the statuses that a caller can cause, and one response for all others', () => {
+  test('the document lists the statuses that a caller can cause, and one response for all others', () => {
     const listed = Object.entries(document.paths).map(([path, { get }]) => [
       path,
       Object.keys(get.responses),
@@ -85,7 +85,7 @@ describe('the document is open to later releases', () => {
       expect(description).toContain(code);
   });
 
-  it('the document names the member of each union and each value of sort', () => {
+  test('the document names the member of each union and each value of sort', () => {
     for (const [, { oneOf, discriminator }] of schemas.filter(([, node]) => node.oneOf)) {
       const mapping = Object.values((discriminator as { mapping: object }).mapping) as string[];
       expect(mapping.sort()).toEqual((oneOf as { $ref: string }[]).map(({ $ref }) => $ref).sort());

@@ -8,7 +8,7 @@ const [, , fingerprint] = JSON.parse(
 ) as unknown[];
 
 describe('a cursor', () => {
-  it.each([
+  test.each([
     ['no text', ''],
     ['text that is not base64url', 'a b+/='],
     ['text that is not JSON', Buffer.from('nope').toString('base64url')],

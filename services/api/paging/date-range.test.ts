@@ -1,7 +1,7 @@
 import { parseInterval } from './date-range.ts';
 
 describe('a date bound', () => {
-  it.each([
+  test.each([
     ['2026-02-28', '2026-02-28T00:00:00.000Z', '2026-02-28T23:59:59.999['],
     ['2026-01-01T12:30Z', '2026-01-01T12:30:00.000Z', '2026-01-01T12:30:59.999['],
     ['2026-01-01T12:30:15Z', '2026-01-01T12:30:15.000Z', '2026-01-01T12:30:15.999['],
@@ -19,13 +19,13 @@ describe('a date bound', () => {
     expect(parseInterval(value)).toEqual({ from, until });
   });
 
-  it('ends above every id of its last instant, and below the next instant', () => {
+  test('ends above every id of its last instant, and below the next instant', () => {
     const until = parseInterval('2026-01-01T00:00:00.001Z')?.until ?? '';
     expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.001Z\u{10FFFF}'), Buffer.from(until))).toBe(-1);
     expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.002Zti_1'), Buffer.from(until))).toBe(1);
   });
 
-  it.each([
+  test.each([
     '2026-02-29',
     '2026-01-01T12:00:00',
     '2026-01-01 12:00:00Z',

@@ -4,7 +4,7 @@ const none = { from: null, until: null };
 const both = { from: 'b', until: 'y' };
 
 describe('the range of a page', () => {
-  it.each([
+  test.each([
     {
       name: 'without bounds leaves out documents without a key',
       dateRange: none,

@@ -41,7 +41,7 @@ async function writeList(
 }
 
 describe('a list written in pieces', () => {
-  it.each([
+  test.each([
     ['one item', ['a'], null],
     ['several, and more after them', ['a', 'b', 'c'], 'c'],
   ])('has the same text as one written at once: %s', async (_, items, nextKey) => {
@@ -49,7 +49,7 @@ describe('a list written in pieces', () => {
     expect((await writeList(items, nextKey)).text).toBe(whole);
   });
 
-  it.each([
+  test.each([
     {
       name: 'between two items',
       fullAfter: 2,
@@ -81,7 +81,7 @@ describe('a list written in pieces', () => {
     expect(text).toBe(JSON.stringify(listEnvelope(url, expected.map(present), cursor)));
   });
 
-  it('ends after the item that exceeds the buffer, and has the cursor before that item is sent', async () => {
+  test('ends after the item that exceeds the buffer, and has the cursor before that item is sent', async () => {
     const write = (item: string) => charactersOf(JSON.stringify(item === 'b' ? 'b'.repeat(300_000) : item));
     const { text, known } = await writeList(['a', 'b', 'c'], null, { write });
     expect(JSON.parse(text)).toMatchObject({ data: ['a', expect.any(String)], nextCursor: 'after b' });

@@ -13,7 +13,7 @@ const createLimiter = (requests: number, windowSeconds: number) => {
 };
 
 describe('a sliding window', () => {
-  it('never reports a wait longer than the window', () => {
+  test('never reports a wait longer than the window', () => {
     const { clock, consume } = createLimiter(1, 60);
     for (let request = 0; request < 1_000; request += 1) {
       clock.nowMs += 60_000.1;
@@ -21,7 +21,7 @@ describe('a sliding window', () => {
     }
   });
 
-  it('frees the memory of windows that have passed', () => {
+  test('frees the memory of windows that have passed', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const heldBytes = () => {
@@ -37,7 +37,7 @@ describe('a sliding window', () => {
     expect(heldBytes() - startBytes).toBeLessThan(fullBytes / 2);
   });
 
-  it('forgets the tenth of the keys that was used least recently if there are more than 50,000', () => {
+  test('forgets the tenth of the keys that was used least recently if there are more than 50,000', () => {
     const { rateLimiter } = createLimiter(1, 60);
     const isAdmitted = (key: number) => rateLimiter.consume(`key ${key}`).admitted;
     for (let key = 0; key < 50_000; key += 1) isAdmitted(key);
@@ -45,7 +45,7 @@ describe('a sliding window', () => {
     expect([0, 1, 5_001, 5_002].map(isAdmitted)).toEqual([false, true, true, false]);
   });
 
-  it('counts a key by the limit of the request, also if that was raised or lowered during the window', () => {
+  test('counts a key by the limit of the request, also if that was raised or lowered during the window', () => {
     const { clock, rateLimiter } = createLimiter(2, 10);
     const consume = (requests: number) => rateLimiter.consume('key', requests);
     for (const remaining of [3, 2, 1, 0]) {
@@ -60,7 +60,7 @@ describe('a sliding window', () => {
     expect(consume(2)).toEqual({ admitted: true, remaining: 0, resetMs: 1_000 });
   });
 
-  it('admits a request if it is within the limit of the last window, and returns how many are left until when', () => {
+  test('admits a request if it is within the limit of the last window, and returns how many are left until when', () => {
     const gaps = fc.array(fc.constantFrom(0, 1, 2_499, 2_500, 5_000, 9_999, 10_000), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), gaps, (limit, gapsMs) => {

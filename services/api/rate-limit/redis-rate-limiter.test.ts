@@ -34,7 +34,7 @@ afterEach(() => {
   server.close();
 });
 
-it('a request waits for a silent store no longer than its timeout', async () => {
+test('a request waits for a silent store no longer than its timeout', async () => {
   const limiter = await connect();
   isSilent = true;
   const refused = expect(limiter.consume('a')).rejects.toThrow('no answer within 50 ms');
@@ -42,7 +42,7 @@ it('a request waits for a silent store no longer than its timeout', async () => 
   await refused;
 });
 
-it('a store that is silent from the start is given up after two seconds, and its connection closed', async () => {
+test('a store that is silent from the start is given up after two seconds, and its connection closed', async () => {
   isSilent = true;
   const refused = expect(connect()).rejects.toThrow('no answer within 2000 ms');
   await once(server, 'connection');

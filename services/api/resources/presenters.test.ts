@@ -15,20 +15,20 @@ const presentForBrand = (state: ReturnType<typeof build.channel>) =>
   channelSchema.parse(presentChannel(state, { now, brand: 'acme' }));
 
 describe('a ticket', () => {
-  it('has nulls for a missing requester', () => {
+  test('has nulls for a missing requester', () => {
     const joined = build.ticketJoined({ requester: null });
     const { requester } = presentTicketItem(build.ticket({ id: 'ti_1' }, { joined }), now);
     expect(requester).toEqual({ id: 'con_1', name: null, email: null });
   });
 
-  it('shows the update time by which it is filtered: never one before its creation', () => {
+  test('shows the update time by which it is filtered: never one before its creation', () => {
     const stored = build.ticket({ id: 'ti_1', updatedAt: '2025-12-31T12:00:00Z' });
     expect(presentTicketItem(stored, now).updatedAt).toBe('2026-01-01T12:00:00Z');
     expect(stored.byUpdated).toContain('2026-01-01T12:00:00.000Z');
   });
 });
 
-it('a conversation has its contact under ct_, and null for missing data', () => {
+test('a conversation has its contact under ct_, and null for missing data', () => {
   const joined = build.conversationJoined({ contact: null, assignedUser: null });
   const stored = build.conversation({ id: 'conv_1', contactId: 'con_con_7' }, { joined });
   expect(presentConversationHead(stored as VisibleConversation, 'resolved', undefined)).toMatchObject({
@@ -39,7 +39,7 @@ it('a conversation has its contact under ct_, and null for missing data', () => 
   });
 });
 
-it.each([
+test.each([
   ['is null without messages', undefined, null],
   ['is null if the opening message has no text', { content: null }, null],
   ['is the text of the opening message, even an empty one', { content: '' }, ''],
@@ -49,25 +49,25 @@ it.each([
 });
 
 describe('a message', () => {
-  it('omits inline files', () => {
+  test('omits inline files', () => {
     const { state } = build.message({ id: 'msg_1' });
     expect(presentEmbeddedMessage(state).attachments).toEqual([{ id: 'att_1', filename: 'photo.png' }]);
   });
 
-  it('keeps the type and the id of an author that is missing', () => {
+  test('keeps the type and the id of an author that is missing', () => {
     const author = { type: 'user', id: 'user_1' };
     const stored = build.message({ id: 'msg_1', author }, { joined: { author: null } });
     expect(presentMessageItem(stored).author).toEqual({ ...author, name: null, email: null });
   });
 
-  it('has no author if it is a system message', () => {
+  test('has no author if it is a system message', () => {
     const stored = build.message({ id: 'msg_1', role: 'system' }, { joined: { author: null } });
     expect(presentMessageItem(stored).author).toBeNull();
   });
 });
 
 describe('a channel', () => {
-  it('has eagerness only if the AI answers first', () => {
+  test('has eagerness only if the AI answers first', () => {
     const withoutEntry = {
       ...exampleConfig.chatbot,
       routing: { ...exampleConfig.chatbot.routing, entry: 'disabled' },
@@ -85,14 +85,14 @@ describe('a channel', () => {
     expect(routing(withoutEntry)).not.toHaveProperty('eagerness');
   });
 
-  it('omits the members of autoResolve that the default decides', () => {
+  test('omits the members of autoResolve that the default decides', () => {
     const stored = build.channel({ id: 'chan_1' });
     expect(presentForBrand(stored).settings.autoResolve).toEqual({});
     stored.state.settings.autoResolve = { enabled: false, afterHours: 0 };
     expect(presentForBrand(stored).settings.autoResolve).toEqual({ enabled: false, afterHours: 0 });
   });
 
-  it('never contains a secret, even if the stored document does', () => {
+  test('never contains a secret, even if the stored document does', () => {
     const stored = build.channel({ id: 'chan_1', type: 'chatbot' });
     Object.assign(stored.state.config, {
       identitySecret: 'hush',

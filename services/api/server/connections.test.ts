@@ -81,7 +81,7 @@ describe('a client that pipelines', () => {
 
   const paths = Array.from({ length: waitingRequestsMax + 1 }, (_, index) => `/flood/${index}`);
 
-  it('gets the responses in the order of its requests', async () => {
+  test('gets the responses in the order of its requests', async () => {
     const client = opened.open();
     const last = 'GET /last HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n';
     client.write(paths.slice(1).map(request).join('') + last);
@@ -92,7 +92,7 @@ describe('a client that pipelines', () => {
     expect(opened.refused.count).toBe(0);
   });
 
-  it('does not delay the request of another client', async () => {
+  test('does not delay the request of another client', async () => {
     const other = opened.open().resume();
     await once(other, 'connect');
     const client = opened.open().resume();
@@ -106,7 +106,7 @@ describe('a client that pipelines', () => {
     other.destroy();
   });
 
-  it('is disconnected and counted if too many requests wait, while other clients are served', async () => {
+  test('is disconnected and counted if too many requests wait, while other clients are served', async () => {
     const client = opened.open().resume();
     const closed = new Promise((resolve) => client.once('close', resolve));
     client.write(request('/flood').repeat(2_500));

@@ -91,7 +91,9 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
   server.on('connection', connectionOf).on('request', serve).on('checkExpectation', serve);
   const drain = () => {
     isDraining = true;
-    for (const { response } of connections.values()) if (response) response.shouldKeepAlive = false;
+    for (const { response } of connections.values()) {
+      if (response) response.shouldKeepAlive = false;
+    }
   };
   return {
     /** Every response from now on has `Connection: close`. */
@@ -103,18 +105,25 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     stop: async () => {
       drain();
       isStopping = true;
-      const closed = once(server, 'close');
-      // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
-      TcpServer.prototype.close.call(server);
-      for (const connection of connections.values()) if (!isBusy(connection)) connection.socket.destroy();
-      const timer = setTimeout(() => {
-        logger.warn({ connections: connections.size }, 'closed connections with unread responses');
-        for (const connection of connections.values()) cutOff(connection);
-      }, stopTimeoutMs);
-      await closed;
-      clearTimeout(timer);
+      await closeServer(server, connections, logger);
     },
   };
+}
+
+/** Closes idle connections immediately, and each other one when its client has read its response or the time is up. */
+async function closeServer(server: Server, connections: Map<string, Connection>, logger: Logger) {
+  const closed = once(server, 'close');
+  // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
+  TcpServer.prototype.close.call(server);
+  for (const connection of connections.values()) {
+    if (!isBusy(connection)) connection.socket.destroy();
+  }
+  const timer = setTimeout(() => {
+    logger.warn({ connections: connections.size }, 'closed connections with unread responses');
+    for (const connection of connections.values()) cutOff(connection);
+  }, stopTimeoutMs);
+  await closed;
+  clearTimeout(timer);
 }
 
 /**

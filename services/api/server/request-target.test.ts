@@ -1,7 +1,7 @@
 import { originForm, targetLengthMax } from './request-target.ts';
 
 describe('a request target', () => {
-  it.each([
+  test.each([
     ['/v1/tickets?limit=1', '/v1/tickets?limit=1'],
     ['http://api.example.com/v1/tickets?a=b', '/v1/tickets?a=b'],
     ['HTTPS://api.example.com', '/'],
@@ -14,7 +14,7 @@ describe('a request target', () => {
     expect(originForm(target)).toBe(expected);
   });
 
-  it('that is too long stays too long, and costs no more than the longest one', () => {
+  test('that is too long stays too long, and costs no more than the longest one', () => {
     const escaped = originForm(`/${'\u00ff'.repeat(32_000)}`);
     expect(escaped).toHaveLength(1 + targetLengthMax * '%C3%BF'.length);
     expect(originForm(`/${'a'.repeat(targetLengthMax)}`).length).toBeGreaterThan(targetLengthMax);

@@ -8,7 +8,7 @@ describe('a read', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] }));
   afterEach(() => jest.useRealTimers());
 
-  it('is repeated after a pause until MongoDB answers, and each failed attempt is logged', async () => {
+  test('is repeated after a pause until MongoDB answers, and each failed attempt is logged', async () => {
     const noPrimary = new MongoServerError({ ok: 0, code: 133, errmsg: 'no primary' });
     const read = jest
       .fn<Promise<string>, []>()
@@ -24,7 +24,7 @@ describe('a read', () => {
     expect(failures).toEqual([lost, noPrimary]);
   });
 
-  it.each([
+  test.each([
     ['a bug', new TypeError('undefined')],
     ['a wrong value', new MongoServerError({ ok: 0, code: 2, errmsg: 'bad value' })],
     ['a generation without indexes', new StoreUnavailable('lacks indexes')],
@@ -38,7 +38,7 @@ describe('a read', () => {
     expect(read).toHaveBeenCalledTimes(1);
   });
 
-  it.each([
+  test.each([
     ['an interrupted read', 11_601],
     ['a user that was dropped and created again', 13],
     ['a code that this release does not know', 999_999],
@@ -53,7 +53,7 @@ describe('a read', () => {
     expect(await answer).toBe('answer');
   });
 
-  it('is repeated after longer and longer pauses while MongoDB is overloaded', async () => {
+  test('is repeated after longer and longer pauses while MongoDB is overloaded', async () => {
     const later = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
     const read = jest.fn(() => Promise.reject(later));
     const refused = expect(readRepeatedly(read)).rejects.toBe(later);
@@ -64,7 +64,7 @@ describe('a read', () => {
     expect(read.mock.calls.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('fails at its deadline with the last reason, although an attempt waits then', async () => {
+  test('fails at its deadline with the last reason, although an attempt waits then', async () => {
     let attempts = 0;
     const refused = expect(
       readRepeatedly(({ signal }) => {

@@ -12,13 +12,13 @@ describe('the estimated size of a read', () => {
   };
   const page = { kind: 'ticket', items: 21 } as const;
 
-  it('is the maximum for an organization without recent reads', () => {
+  test('is the maximum for an organization without recent reads', () => {
     const expected = create();
     expect(expected.estimate('org_a', page)).toBe(replyBytesMax);
     expect(expected.estimate('org_a', { kind: 'ticket', items: 1 })).toBe(documentBytes);
   });
 
-  it('is small if recent documents were small', () => {
+  test('is small if recent documents were small', () => {
     const expected = create();
     expected.record('org_a', 'ticket', { replyItems: 20, replyBytes: 40 * kibibyte });
     expect(expected.estimate('org_a', page)).toBe(256 * kibibyte);
@@ -27,7 +27,7 @@ describe('the estimated size of a read', () => {
     expect(expected.estimate('org_b', page)).toBe(replyBytesMax);
   });
 
-  it('grows with the number of items, up to the maximum of a reply', () => {
+  test('grows with the number of items, up to the maximum of a reply', () => {
     const expected = create();
     expected.record('org_a', 'ticket', { replyItems: 1, replyBytes: 0.25 * mebibyte });
     expect(expected.estimate('org_a', { ...page, items: 1 })).toBe(0.5 * mebibyte);
@@ -35,7 +35,7 @@ describe('the estimated size of a read', () => {
     expect(expected.estimate('org_a', { ...page, items: 101 })).toBe(replyBytesMax);
   });
 
-  it('follows the largest recent document, whose weight halves every 30 s', () => {
+  test('follows the largest recent document, whose weight halves every 30 s', () => {
     const expected = create();
     expected.record('org_a', 'ticket', { replyItems: 1, replyBytes: 0.25 * mebibyte });
     expected.record('org_a', 'ticket', { replyItems: 20, replyBytes: kibibyte });
@@ -46,7 +46,7 @@ describe('the estimated size of a read', () => {
   });
 
   // The budget adds and subtracts estimates: sums of fractions would not come back to zero.
-  it('is a whole number of bytes', () => {
+  test('is a whole number of bytes', () => {
     const expected = create();
     expected.record('org_a', 'ticket', { replyItems: 3, replyBytes: mebibyte });
     nowMs += 1_000;

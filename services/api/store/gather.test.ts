@@ -46,7 +46,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const overdueMs = 20;
 
 describe('readers of the same group', () => {
-  it('start a query at once; those that come meanwhile share the next one, up to 64', async () => {
+  test('start a query at once; those that come meanwhile share the next one, up to 64', async () => {
     const { queries, read } = createReaders();
     const first = read('a');
     expect(queries.map(({ wanted }) => wanted)).toEqual([['a']]);
@@ -63,7 +63,7 @@ describe('readers of the same group', () => {
     expect(await Promise.all(rest)).toEqual(words.map((word) => `1 ticket ${word}`));
   });
 
-  it('are left out of later queries once their deadline has passed', async () => {
+  test('are left out of later queries once their deadline has passed', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
     const { queries, read } = createReaders(1);
     // given a query that hangs, and a reader that waits for the next one until its deadline
@@ -81,7 +81,7 @@ describe('readers of the same group', () => {
     jest.useRealTimers();
   });
 
-  it('do not wait for an overdue query, and each still gets its own answer', async () => {
+  test('do not wait for an overdue query, and each still gets its own answer', async () => {
     const { queries, read, pass } = createReaders();
     const answers = [read('hangs'), read('b')];
     await pass(overdueMs);
@@ -93,7 +93,7 @@ describe('readers of the same group', () => {
     expect(await Promise.all(answers)).toEqual(['1 ticket hangs', '1 ticket b', '1 ticket c']);
   });
 
-  it('wait for the pause that an answer asks for', async () => {
+  test('wait for the pause that an answer asks for', async () => {
     const { queries, read, pass } = createReaders();
     const first = read('a');
     queries[0]?.answer(7);
@@ -108,7 +108,7 @@ describe('readers of the same group', () => {
   });
 });
 
-it('other kinds and other snapshots have queries of their own', async () => {
+test('other kinds and other snapshots have queries of their own', async () => {
   const { queries, read } = createReaders();
   const answers = [read('a'), read('a', 'channel'), read('a', 'ticket', 2)];
   expect(queries.map(({ group }) => group)).toEqual(['1 ticket', '1 channel', '2 ticket']);
@@ -116,7 +116,7 @@ it('other kinds and other snapshots have queries of their own', async () => {
   expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 channel a', '2 ticket a']);
 });
 
-it('at most `queriesMax` queries are in progress, overdue ones included', async () => {
+test('at most `queriesMax` queries are in progress, overdue ones included', async () => {
   const { queries, read, pass } = createReaders(2);
   const answers = [read('a'), read('b'), read('c')];
   await pass(overdueMs);
@@ -130,7 +130,7 @@ it('at most `queriesMax` queries are in progress, overdue ones included', async 
   expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 ticket b', '1 ticket c', '1 channel d']);
 });
 
-it('only the readers of a query that fails receive its error', async () => {
+test('only the readers of a query that fails receive its error', async () => {
   const { queries, read } = createReaders();
   const refused = expect(read('a')).rejects.toThrow('no a');
   const next = read('b');
@@ -141,7 +141,7 @@ it('only the readers of a query that fails receive its error', async () => {
   expect(await next).toBe('1 ticket b');
 });
 
-it('a document of another organization is never handed out, even if a query finds it for a reader', async () => {
+test('a document of another organization is never handed out, even if a query finds it for a reader', async () => {
   const gather = createGather<{ orgId: string }, { documents: { orgId: string }[] }>();
   const documents = [{ orgId: 'org_a' }, { orgId: 'org_b' }];
   const read = (orgId: string, found: typeof documents) =>

@@ -34,7 +34,7 @@ function given(reads: number, connectionsMax = 100, waitMs = 60_000) {
 }
 
 describe('the read budget', () => {
-  it('gives one organization a quarter of the bytes; its next read waits for its own reads, not for others', async () => {
+  test('gives one organization a quarter of the bytes; its next read waits for its own reads, not for others', async () => {
     const { admitted, acquire, release } = given(8);
     await acquire(['a/1', 'a/2', 'a/3', 'b']);
     expect(admitted).toEqual(['a/1', 'a/2', 'b']);
@@ -44,7 +44,7 @@ describe('the read budget', () => {
     expect(admitted).toEqual(['a/1', 'a/2', 'b', 'a/3']);
   });
 
-  it.each([
+  test.each([
     ['bytes', 16, 100],
     ['connections', 1_000, 4],
   ])(
@@ -56,7 +56,7 @@ describe('the read budget', () => {
     },
   );
 
-  it('counts the bytes that are kept after a read', async () => {
+  test('counts the bytes that are kept after a read', async () => {
     const { budget, admitted, acquire, count } = given(8);
     await count('a/1', 2 * replyBytesMax);
     await acquire(['a/2']);
@@ -66,13 +66,13 @@ describe('the read budget', () => {
     expect(budget.usage()).toEqual({ reads: 1, bytes: 3 * replyBytesMax - 1, waiting: 0 });
   });
 
-  it('has capacity for the next organization while four take all that they can', async () => {
+  test('has capacity for the next organization while four take all that they can', async () => {
     const { admitted, acquire } = given(8);
     await acquire(['a/1', 'a/2', 'b/1', 'b/2', 'c/1', 'c/2', 'd/1', 'd/2', 'next']);
     expect(admitted).toEqual(['a/1', 'a/2', 'b/1', 'b/2', 'c/1', 'd/1', 'next']);
   });
 
-  it('gives all bytes to all organizations together, and does not let small reads starve a large one', async () => {
+  test('gives all bytes to all organizations together, and does not let small reads starve a large one', async () => {
     const { admitted, acquire, release, count } = given(4);
     await acquire(['a', 'b', 'c', 'd', 'e']);
     await acquire(['f'], 1);
@@ -84,7 +84,7 @@ describe('the read budget', () => {
     expect(admitted.slice(4)).toEqual(['e', 'small', 'small']);
   });
 
-  it('admits the reads of a key in the order in which they came', async () => {
+  test('admits the reads of a key in the order in which they came', async () => {
     const { admitted, acquire, release } = given(8);
     const small = replyBytesMax / 64;
     await acquire(['a'], small);
@@ -100,13 +100,13 @@ describe('the read budget', () => {
     expect(admitted.slice(2)).toEqual(['small', 'small', 'a']);
   });
 
-  it('leaves a connection to other organizations', async () => {
+  test('leaves a connection to other organizations', async () => {
     const { admitted, acquire } = given(100, 3);
     await acquire(['a/1', 'a/2', 'a/3', 'b']);
     expect(admitted).toEqual(['a/1', 'a/2', 'b']);
   });
 
-  it('admits a small read once the large one before it is refused, or its client has left', async () => {
+  test('admits a small read once the large one before it is refused, or its client has left', async () => {
     jest.useFakeTimers();
     const { budget } = given(2, 100, 1_000);
     for (const name of ['a', 'b']) await budget.acquire(caller(name), replyBytesMax - 1);
@@ -125,7 +125,7 @@ describe('the read budget', () => {
     expect(budget.usage()).toMatchObject({ reads: 4, waiting: 0 });
   });
 
-  it('returns to zero, and rejects a read that waits too long: for its own share, or for capacity', async () => {
+  test('returns to zero, and rejects a read that waits too long: for its own share, or for capacity', async () => {
     const { budget } = given(4, 100, 1);
     await budget.acquire(caller('a'), replyBytesMax);
     await expect(budget.acquire(caller('a'), replyBytesMax)).rejects.toMatchObject({ limit: 'share' });
@@ -136,7 +136,7 @@ describe('the read budget', () => {
     expect(budget.usage()).toEqual({ reads: 0, bytes: 0, waiting: 0 });
   });
 
-  it('is half used above half of the bytes: from then on slow clients are disconnected', () => {
+  test('is half used above half of the bytes: from then on slow clients are disconnected', () => {
     const budget = createReadBudget({ bytesMax: 100, connectionsMax: 1 });
     budget.count(caller('a'), 50);
     expect(budget.isHalfUsed()).toBe(false);

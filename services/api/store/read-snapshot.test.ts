@@ -84,7 +84,7 @@ const index = { kind: 'ticket', index: 'updated' } as const;
 const missing: IndexFault[] = [{ ...index, is: 'missing' }];
 
 describe('the read snapshot', () => {
-  it.each<[title: string, ...steps: Step[]]>([
+  test.each<[title: string, ...steps: Step[]]>([
     [
       'has the watermark 1970 during the first load, and is read again after one second',
       [{}, [1, 0]],
@@ -164,7 +164,7 @@ describe('the read snapshot', () => {
     }
   });
 
-  it('logs at debug level when the registry names another generation, or accepts older data', async () => {
+  test('logs at debug level when the registry names another generation, or accepts older data', async () => {
     const { state, look, changes } = createSnapshots();
     state.watermarks = { 1: 7, 2: 7 };
     await look();
@@ -179,13 +179,13 @@ describe('the read snapshot', () => {
     ]);
   });
 
-  it('is read once for concurrent requests', async () => {
+  test('is read once for concurrent requests', async () => {
     const { state, look } = createSnapshots();
     await Promise.all([look(), look(), look()]);
     expect(state.reads).toBe(1);
   });
 
-  it('logs once why a switch waits, and again for the next switch', async () => {
+  test('logs once why a switch waits, and again for the next switch', async () => {
     const { state, look, waits } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8, 3: 8 };
     await look();
@@ -196,7 +196,7 @@ describe('the read snapshot', () => {
     expect(waits()).toEqual([2, 2, 3]);
   });
 
-  it('has the time of its own watermark, with a switch and without', async () => {
+  test('has the time of its own watermark, with a switch and without', async () => {
     const { state, snapshots } = createSnapshots();
     state.watermarks = { 1: 0, 2: 0 };
     for (const [generation, seconds] of [
@@ -210,7 +210,7 @@ describe('the read snapshot', () => {
     }
   });
 
-  it('fails after the time limit of a read if the store hangs', async () => {
+  test('fails after the time limit of a read if the store hangs', async () => {
     const { state, look } = createSnapshots();
     state.hanging = new Promise(() => undefined);
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
@@ -220,7 +220,7 @@ describe('the read snapshot', () => {
     await refused;
   });
 
-  it('queries an unavailable store at most once a second, however long that takes, then recovers', async () => {
+  test('queries an unavailable store at most once a second, however long that takes, then recovers', async () => {
     const { state, snapshots, look } = createSnapshots();
     Object.assign(state, { unavailable: true, takesMs: 5_000 });
     for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('unavailable');
@@ -232,7 +232,7 @@ describe('the read snapshot', () => {
     expect(state.reads).toBe(2);
   });
 
-  it('keeps no request waiting for a store that has failed and does not answer', async () => {
+  test('keeps no request waiting for a store that has failed and does not answer', async () => {
     const { state, look } = createSnapshots();
     await look();
     state.nowMs = 1_000;

@@ -28,7 +28,7 @@ function open(waitMs = 1) {
   return { reader, other, hasCapacity };
 }
 
-it('the bytes of a request count until their release or the end of the request', async () => {
+test('the bytes of a request count until their release or the end of the request', async () => {
   const { reader, hasCapacity } = open();
   for (let times = 0; times < 4; times += 1) {
     await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
@@ -48,7 +48,7 @@ it('the bytes of a request count until their release or the end of the request',
   expect(await hasCapacity()).toBe(true);
 });
 
-it('the reads of a client that has left are refused, even a read that waits', async () => {
+test('the reads of a client that has left are refused, even a read that waits', async () => {
   const { reader, other } = open(60_000);
   other.hold(bytesMax);
   const waiting = reader.read(document, async () => nothing);
@@ -59,7 +59,7 @@ it('the reads of a client that has left are refused, even a read that waits', as
   expect(run).not.toHaveBeenCalled();
 });
 
-it('small documents leave capacity for more reads at once', async () => {
+test('small documents leave capacity for more reads at once', async () => {
   const { reader } = open();
   await reader.read(document, async () => ({ replyItems: 1, replyBytes: 1_000 }));
   let inProgress = 0;

@@ -29,7 +29,7 @@ describe('an API replica', () => {
     jest.useRealTimers();
   });
 
-  it('a replica is ready only after the first answer of the store', async () => {
+  test('a replica is ready only after the first answer of the store', async () => {
     const { state } = start(true);
     expect(readiness.reason()).toContain('not been reached');
     await polled();
@@ -41,7 +41,7 @@ describe('an API replica', () => {
     expect(await ready()).toBe(1);
   });
 
-  it('a replica is not ready once it stops', async () => {
+  test('a replica is not ready once it stops', async () => {
     start(false);
     await polled();
     expect(readiness.reason()).toBeNull();
@@ -50,7 +50,7 @@ describe('an API replica', () => {
     expect(await ready()).toBe(0);
   });
 
-  it('a replica stays ready for 15 seconds while the store is away', async () => {
+  test('a replica stays ready for 15 seconds while the store is away', async () => {
     const { state } = start(false);
     await polled();
     state.isAway = true;

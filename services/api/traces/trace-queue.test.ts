@@ -34,7 +34,7 @@ afterEach(() => jest.useRealTimers());
 const add = (ids: string[]) => ids.forEach((_id) => queue.add({ _id } as RequestTrace));
 const flush = () => jest.advanceTimersByTimeAsync(500);
 
-it('writes full batches immediately, and the remaining traces at the stop', async () => {
+test('writes full batches immediately, and the remaining traces at the stop', async () => {
   add(idsOf(1_100));
   await flush();
   expect(batches.flat()).toEqual(idsOf(1_000));
@@ -43,7 +43,7 @@ it('writes full batches immediately, and the remaining traces at the stop', asyn
   expect(await lost()).toEqual(none);
 });
 
-it('keeps 10,000 traces while the store is away, and counts and logs the dropped others', async () => {
+test('keeps 10,000 traces while the store is away, and counts and logs the dropped others', async () => {
   isAway = true;
   add(idsOf(10_015));
   for (let times = 0; times < 3; times += 1) await flush();
@@ -55,7 +55,7 @@ it('keeps 10,000 traces while the store is away, and counts and logs the dropped
   expect(batches.flat()).toEqual(idsOf(10_000));
 });
 
-it('counts as lost the traces that are unwritten three seconds after a stop', async () => {
+test('counts as lost the traces that are unwritten three seconds after a stop', async () => {
   isAway = true;
   add(idsOf(1));
   const stopped = queue.stop();
@@ -65,7 +65,7 @@ it('counts as lost the traces that are unwritten three seconds after a stop', as
   expect(lines).toMatchObject([{ error: {} }, { traces: 1 }]);
 });
 
-it('repeats a failed batch unchanged, because the store may have the batch', async () => {
+test('repeats a failed batch unchanged, because the store may have the batch', async () => {
   isAway = true;
   add(['req_0']);
   await flush();

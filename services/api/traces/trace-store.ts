@@ -48,6 +48,8 @@ export function createTraceWriter(
       writeErrors?: { code: number; errmsg: string }[];
     };
     // A duplicate was stored by an earlier attempt whose answer was lost.
-    for (const { code, errmsg } of writeErrors) if (code !== duplicateKey) throw new Error(errmsg);
+    for (const { code, errmsg } of writeErrors) {
+      if (code !== duplicateKey) throw new Error(errmsg);
+    }
   };
 }

@@ -6,7 +6,7 @@ import { tracedId, tracedParameters } from './traced-values.ts';
 const traced = (search: string) => tracedParameters(ticketListQuery.shape, search);
 
 describe('the parameters of a trace', () => {
-  it('include valid numbers, dates and words of the API, and no cursor', () => {
+  test('include valid numbers, dates and words of the API, and no cursor', () => {
     const search =
       'limit=5&sort=-createdAt&status=open&status=closed&createdAt[gte]=2026-01-01&startingAfter=WzFd';
     expect(traced(search)).toEqual([
@@ -18,7 +18,7 @@ describe('the parameters of a trace', () => {
     ]);
   });
 
-  it.each(['limit', 'sort', 'status', 'createdAt[gte]', 'updatedAt[lte]'])(
+  test.each(['limit', 'sort', 'status', 'createdAt[gte]', 'updatedAt[lte]'])(
     'include no value of %s if one of its values is not valid',
     (name) => {
       expect(traced(`${name}=ada@example.com`)).toEqual([{ name, values: null }]);
@@ -26,7 +26,7 @@ describe('the parameters of a trace', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['limit', `${'0'.repeat(4_000)}5`, '5'],
     ['createdAt[gte]', `2026-01-01T00:00:00.${'7'.repeat(4_000)}%2B01:00`, '2025-12-31T23:00:00.777Z'],
     ['updatedAt[lte]', '2026-01-01', '2026-01-01T23:59:59.999Z'],
@@ -34,7 +34,7 @@ describe('the parameters of a trace', () => {
     expect(traced(`${name}=${sent}`)).toEqual([{ name, values: [stored] }]);
   });
 
-  it('include a value by the schema of its parameter: none of a text, or of a number without a limit', () => {
+  test('include a value by the schema of its parameter: none of a text, or of a number without a limit', () => {
     const shape = {
       word: oneOf(['a', 'b']).optional(),
       words: severalOf(['a', 'b']).default(['a']),
@@ -52,7 +52,7 @@ describe('the parameters of a trace', () => {
     ]);
   });
 
-  it('include each value once, and none of a parameter with more values than a list has', () => {
+  test('include each value once, and none of a parameter with more values than a list has', () => {
     expect(traced('limit=5&limit=05&limit=005')).toEqual([{ name: 'limit', values: ['5'] }]);
     const dates = Array.from(
       { length: 28 },
@@ -61,7 +61,7 @@ describe('the parameters of a trace', () => {
     expect(traced(dates.join('&'))).toEqual([{ name: 'createdAt[gte]', values: null }]);
   });
 
-  it('include the name of an unknown parameter if it looks like one', () => {
+  test('include the name of an unknown parameter if it looks like one', () => {
     expect(traced('page=2&per_page=3&updatedAt[gt]=x')).toEqual([
       { name: 'page', values: null },
       { name: 'per_page', values: null },
@@ -69,7 +69,7 @@ describe('the parameters of a trace', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     'ada@example.com',
     'ada.lovelace',
     '+491701234567',
@@ -85,7 +85,7 @@ describe('the parameters of a trace', () => {
     expect(traced(`${encodeURIComponent(name)}=1`)).toEqual([{ name: '(other)', values: null }]);
   });
 
-  it('are at most twenty', () => {
+  test('are at most twenty', () => {
     const names = Array.from({ length: 60 }, (_, index) =>
       String.fromCharCode(97 + (index % 26)).repeat(1 + (index % 5)),
     );
@@ -94,11 +94,11 @@ describe('the parameters of a trace', () => {
 });
 
 describe('the id of a trace', () => {
-  it.each(['ti_1', 'conv_01HX-z', 'chan_form'])('is stored as %s', (id) => {
+  test.each(['ti_1', 'conv_01HX-z', 'chan_form'])('is stored as %s', (id) => {
     expect(tracedId(id)).toBe(id);
   });
 
-  it.each([
+  test.each([
     undefined,
     '',
     'ti_',

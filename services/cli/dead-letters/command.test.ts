@@ -8,7 +8,7 @@ const read = (args: string) => {
 };
 
 describe('the arguments of the dead-letter verbs', () => {
-  it('list dead letters by filters', () => {
+  test('list dead letters by filters', () => {
     const args = 'list --topic support.tags --reason bad_data --key tag_1 --org org_1 --limit 3 --json';
     expect(read(`${args} --since 2026-01-31T09:00:00Z --until 2026-01-31T10:00:00+01:00`)).toEqual({
       filter: {
@@ -25,12 +25,12 @@ describe('the arguments of the dead-letter verbs', () => {
     expect(read('list')).toMatchObject({ filter: {}, limit: 50 });
   });
 
-  it('show one dead letter by its id', () => {
+  test('show one dead letter by its id', () => {
     for (const shown of [id, 'support.tags/0/17@-1', 'support.tags/0/17@1700000000000000000'])
       expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true });
   });
 
-  it('re-drive and purge dead letters by ids, by filters, or all', () => {
+  test('re-drive and purge dead letters by ids, by filters, or all', () => {
     expect(read(`redrive ${id} ${id} --dry-run`)).toMatchObject({ selection: { ids: [id] }, dryRun: true });
     expect(read('redrive --reason bad_data')).toMatchObject({
       selection: { filter: { reason: 'bad_data' }, limit: Infinity },
@@ -41,7 +41,7 @@ describe('the arguments of the dead-letter verbs', () => {
     });
   });
 
-  it('skip a record of the log by its place', () => {
+  test('skip a record of the log by its place', () => {
     expect(read('skip support.messages/1/8012 --why broken --dry-run --json')).toEqual({
       place: { topic: 'support.messages', partition: 1, offset: 8_012 },
       why: 'broken',
@@ -50,7 +50,7 @@ describe('the arguments of the dead-letter verbs', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['', 'one of list, show, redrive, purge, skip'],
     ['skip support.messages/1 --why broken', 'A record is <topic>/<partition>/<offset>'],
     ['skip support.messages/1/-1 --why broken', 'A record is <topic>/<partition>/<offset>'],

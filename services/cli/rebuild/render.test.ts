@@ -5,7 +5,7 @@ import { renderComparison, renderHistory, renderStarted, renderSwitched } from '
 
 const switched = { generation: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
-it('the output after the start of a rebuild names the next commands of the deployment', () => {
+test('the output after the start of a rebuild names the next commands of the deployment', () => {
   const lines = renderStarted(commandsIn.compose, 2).split('\n');
   expect(lines.slice(1, 4)).toEqual([
     '  docker compose run --detach --env GENERATION=2 projector',
@@ -21,12 +21,12 @@ describe('a value with a line end stays on its line:', () => {
   const found = { compared: 1, differing: 1, differences: 1, expected: 0 };
   const result = { ...found, counts: {}, samples, isCutShort: false };
 
-  it('the id of a document that differs', () => {
+  test('the id of a document that differs', () => {
     const text = renderComparison(1, result);
     expect(text.split('\n').slice(1)).toEqual([`  ticket ${shown}  joined joined.requester`, '']);
   });
 
-  it('the reason of a change', () => {
+  test('the reason of a change', () => {
     const at = new Date('2026-11-01');
     const change = { at, generation: 1, from: null, to: 'active', by: 'ann', why: 'a\nb' } as const;
     expect(renderHistory([change])).toMatch(/^2026-11-01T.*  by ann: a\\u000ab\n$/);
@@ -34,7 +34,7 @@ describe('a value with a line end stays on its line:', () => {
 });
 
 describe('the outcome of a promotion', () => {
-  it('is that the generation is served, or names the replicas that do not serve it yet', () => {
+  test('is that the generation is served, or names the replicas that do not serve it yet', () => {
     for (const outcome of ['promoted', 'was-active'] as const)
       expect(renderSwitched({ ...switched, outcome })).toBe('generation 2 is served\n');
     const text = renderSwitched({ ...switched, waiting: facts([]).replicas });
@@ -42,7 +42,7 @@ describe('the outcome of a promotion', () => {
     expect(text).toContain('the API replica on h, process 1, release 1, still serves generation 1: ');
   });
 
-  it('shows whether the operator accepted a finding or it prevents the switch', () => {
+  test('shows whether the operator accepted a finding or it prevents the switch', () => {
     const finding = (name: Finding['name'], text: string, changes: Partial<Finding> = {}): Finding => ({
       ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], acceptAs: null },
       ...{ accept: null, isAccepted: false, isFinal: false, fix: 'cli rebuild compare 2', ...changes },

@@ -115,12 +115,13 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
     );
   }
   const counts = new Map<string, UnappliedCount>();
-  for await (const span of readSpans(control, spansOf({ filter, limit: Infinity })))
+  for await (const span of readSpans(control, spansOf({ filter, limit: Infinity }))) {
     for (const record of unappliedRecords(span).filter(matches)) {
       const key = `${record.topic}/${record.reason}`;
       const count = (counts.get(key)?.count ?? 0) + 1;
       counts.set(key, { topic: record.topic, reason: record.reason, count });
     }
+  }
   return [...counts.values()];
 }
 

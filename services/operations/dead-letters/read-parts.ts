@@ -26,9 +26,9 @@ export async function* readParts(deps: Deps, entries: LedgerRecord[]): AsyncGene
   const sizes = await readSizes(deps.control, entries);
   const sizeOf = (entry: LedgerRecord) => sizes.get(recordId(entry)) ?? 0;
   for (const { isStored, entries: run } of runsOf(entries, sizes)) {
-    if (isStored)
+    if (isStored) {
       for (const part of splitBySize(run, sizeOf, bytesPerPart)) yield await readStored(deps, part);
-    else yield* readLog(deps, run);
+    } else yield* readLog(deps, run);
   }
 }
 

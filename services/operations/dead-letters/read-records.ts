@@ -33,12 +33,14 @@ export const recordReader =
       if (offset < readTo) continue;
       if (bytes >= bytesPerRead) return { records, remaining: inLog.filter((later) => later >= readTo) };
       const fetched = await log.fetch(from, offset);
-      for (const batch of fetched?.batches ?? [])
-        for (const record of await recordsOf(from.partition, batch.bytes))
+      for (const batch of fetched?.batches ?? []) {
+        for (const record of await recordsOf(from.partition, batch.bytes)) {
           if (wanted.has(record.position.offset)) {
             records.set(record.position.offset, record);
             bytes += (record.value?.length ?? 0) + record.headers.length;
           }
+        }
+      }
       readTo = fetched?.nextOffset ?? offset + 1;
     }
     return { records, remaining: [] };

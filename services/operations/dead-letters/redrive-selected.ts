@@ -79,7 +79,7 @@ export async function redriveSelected(
     }
     onProgress(summary.deadLetters, total);
   };
-  for await (const records of selected(deps.control, selection))
+  for await (const records of selected(deps.control, selection)) {
     try {
       for await (const part of readParts(deps, records)) {
         const outcomes = await redriveOnTargets(deps, part.readable, { dryRun });
@@ -93,6 +93,7 @@ export async function redriveSelected(
           `${counted(summary.deadLetters, 'dead letter')}; run the command again for the rest`,
       );
     }
+  }
   return { ...summary, notFound: [...missing] };
 }
 

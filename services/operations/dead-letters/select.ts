@@ -40,13 +40,14 @@ async function* chunks(
   matches: (record: LedgerRecord) => boolean,
 ): AsyncGenerator<LedgerRecord[]> {
   let chunk: LedgerRecord[] = [];
-  for await (const span of readSpans(control, filter))
+  for await (const span of readSpans(control, filter)) {
     for (const record of unappliedRecords(span).filter(matches)) {
       chunk.push(record);
       if (chunk.length < recordsPerChunk) continue;
       yield chunk;
       chunk = [];
     }
+  }
   if (chunk.length > 0) yield chunk;
 }
 

@@ -28,13 +28,13 @@ const compared = (again: Pair[], options?: object) => comparing(comparisonOf(aga
 const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
 
 describe('a comparison', () => {
-  it('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
+  test('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
     expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
     expect(await compared(settled, { recheckMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
     expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
-  it('compares every document again that differs, however many there are', async () => {
+  test('compares every document again that differs, however many there are', async () => {
     const ids = Array.from({ length: 201 }, (_, number) => number);
     const pair = (number: number, name: string): Pair => ({
       expected: tag(number, 'old'),
@@ -49,13 +49,13 @@ describe('a comparison', () => {
     expect(await comparing(many)).toMatchObject({ differing: 1, differences: 1 });
   });
 
-  it('remembers no intended differences, however many there are', async () => {
+  test('remembers no intended differences, however many there are', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
     expect(await compared(unequal, { recheckMax: 2, expectations })).toMatchObject(intended);
   });
 
-  it('compares three times, since a document may change each time', async () => {
+  test('compares three times, since a document may change each time', async () => {
     let round = 0;
     const changing: PairSource = {
       ...comparisonOf([]),
@@ -65,13 +65,13 @@ describe('a comparison', () => {
     expect(round).toBe(3);
   });
 
-  it('counts the documents that differ, and their differences', async () => {
+  test('counts the documents that differ, and their differences', async () => {
     const two = { ...tag(0, 'new'), orgId: 'org_2' };
     const one = [{ expected: tag(0, 'old'), actual: two }];
     expect(await compared(one)).toMatchObject({ differing: 1, differences: 2 });
   });
 
-  it('waits for watermarks for as long as they move, and no longer than 15 seconds for others', async () => {
+  test('waits for watermarks for as long as they move, and no longer than 15 seconds for others', async () => {
     let nowMs = 0;
     let polls = 0;
     /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
@@ -105,7 +105,7 @@ const conversation = (changes: object) => ({
 });
 const state = { id: 'conv_1', updatedAt: now };
 
-it.each([
+test.each([
   { name: 'an additional conversation', expected: null, actual: conversation({ state }), classes: ['extra'] },
   {
     name: 'one that waits for its channel: it is not served',

@@ -94,8 +94,9 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
   for (const field of fieldsOf('state', before.state, after.state)) found.push(difference('state', field));
   for (const field of fieldsOf('joined', before.joined, after.joined))
     found.push(difference('joined', field));
-  for (const field of ['byCreated', 'byUpdated'] as const)
+  for (const field of ['byCreated', 'byUpdated'] as const) {
     if (differs(field)) found.push(difference('sort-key', field));
+  }
   if (differs('pending')) found.push(difference('pending'));
   if (!isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after))) found.push(difference('refs'));
   if (differs('version')) found.push(difference('version'));

@@ -2,7 +2,7 @@ import { containing } from '../../../tests/support/matchers.ts';
 import { parseExpectation } from './expectations.ts';
 
 describe('an expectation of differences', () => {
-  it.each([
+  test.each([
     ['ticket:joined.tags', { kind: 'ticket', field: 'joined.tags' }],
     ['ticket:joined.requester.name', { kind: 'ticket', field: 'joined.requester.name' }],
     ['channel:state.form', { kind: 'channel', field: 'state.form' }],
@@ -14,7 +14,7 @@ describe('an expectation of differences', () => {
     expect(parseExpectation(text)).toEqual(expectation);
   });
 
-  it.each([
+  test.each([
     ['tickets:state', 'one of these kinds: apiKey, contact'],
     ['ticket', 'It takes kind:field'],
     ['ticket:nonsense', 'nonsense is neither a class (missing, extra, state'],

@@ -76,8 +76,9 @@ export async function appliedTo(control: Db, generation: number): Promise<Date> 
 /** Documents as the API presents them, if that depends on other documents. */
 async function* presented(database: Db, kind: Kind, found: ComparedDocument[], now: Date) {
   if (kind === 'message') yield* await readableMessages(database, found, now);
-  else if (kind === 'ticket') for (const ticket of found) yield await withAllConversations(database, ticket);
-  else yield* found;
+  else if (kind === 'ticket') {
+    for (const ticket of found) yield await withAllConversations(database, ticket);
+  } else yield* found;
 }
 
 type Documents = AsyncIterable<ComparedDocument, void, void>;

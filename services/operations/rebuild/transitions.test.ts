@@ -28,7 +28,7 @@ const ready = [
 const promote = (number: number, hour: number) => activate(number, cause(hour));
 
 describe('the registry of generations', () => {
-  it('passes a build through its states, and never uses its number again', () => {
+  test('passes a build through its states, and never uses its number again', () => {
     const promoted = apply(first, ...ready, promote(2, 4));
     expect(statesOf(promoted)).toEqual({ 1: 'standby', 2: 'active' });
     expect(promoted.generation).toBe(2);
@@ -45,7 +45,7 @@ describe('the registry of generations', () => {
     expect(statesOf(again)).toEqual({ 1: 'active', 2: 'dropped', 3: 'building' });
   });
 
-  it('keeps no list of the collections of a dropped generation, whose projector lists them no more', () => {
+  test('keeps no list of the collections of a dropped generation, whose projector lists them no more', () => {
     const listed = apply(first, ...ready, recordManifest(2, { tags: 'a' }));
     const dropping = apply(listed, beginDrop(2, cause(4)));
     expect(() => recordManifest(2, { tags: 'b', qas: 'c' })(dropping)).toThrow(
@@ -56,13 +56,13 @@ describe('the registry of generations', () => {
     expect(() => recordManifest(2, { tags: 'b' })(dropped)).toThrow('generation 2 was dropped');
   });
 
-  it('is unchanged by a repeated transition', () => {
+  test('is unchanged by a repeated transition', () => {
     const promoted = apply(first, ...ready, promote(2, 4));
     expect(promote(2, 5)(promoted)).toBe(promoted);
     expect(advance(2, 'building', 'catching-up', cause(5))(promoted)).toBe(promoted);
   });
 
-  it.each([
+  test.each([
     ['a second build', () => apply(first, ...ready, register(cause(4), {})), '2 is being built already'],
     [
       'promotion while it loads',

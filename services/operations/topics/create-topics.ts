@@ -78,9 +78,10 @@ export async function awaitLeaders(admin: Admin, topics: string[]): Promise<void
       // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
       await admin.fetchTopicMetadata({ topics });
       // One after the other: if one broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
-      for (const topic of topics)
+      for (const topic of topics) {
         if ((await admin.fetchTopicOffsets(topic)).length === 0)
           return { error: new Error(`no broker knows a partition of ${topic}`) };
+      }
       return null;
     } catch (error) {
       if (isTransient(error)) return { error };

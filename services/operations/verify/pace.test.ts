@@ -16,14 +16,14 @@ function given(pace: number) {
   return { batch, waits };
 }
 
-it('the pace waits for the rest of the time that the documents of a batch may take', async () => {
+test('the pace waits for the rest of the time that the documents of a batch may take', async () => {
   const { batch, waits } = given(100);
   await batch(100, 300);
   await batch(100, 0);
   expect(waits).toEqual([700, 1_000]);
 });
 
-it('the pace does not catch up after MongoDB was slow', async () => {
+test('the pace does not catch up after MongoDB was slow', async () => {
   const { batch, waits } = given(100);
   await batch(100, 30_000);
   await batch(100, 100);

@@ -59,8 +59,9 @@ export async function verifyDocuments<K extends Kind>(
   const living = new Set<string>();
   const readCurrent = async (_kind: Kind, some: string[]): Promise<ReadDocuments> => {
     const { documents, remaining } = await deps.readDocuments(kind, some);
-    for (const { _id, state, unreadable } of documents)
+    for (const { _id, state, unreadable } of documents) {
       if (state !== undefined || unreadable !== undefined) living.add(_id);
+    }
     return { ...readStates(run, documents), remaining };
   };
   const engine = {

@@ -108,7 +108,9 @@ async function verifyChosen(run: Run): Promise<void> {
   const { options, result } = run;
   const ids = [...new Set(options.ids)];
   if (options.kind && ids.length > 0) await verifyIds(run, options.kind, ids);
-  else for (const kind of kindsOf(options)) await verifyKind(run, kind);
+  else {
+    for (const kind of kindsOf(options)) await verifyKind(run, kind);
+  }
   await recheckWrong(run);
   for (const one of run.wrong) addWrong(result, one);
 }

@@ -52,7 +52,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
 }
 
 describe('the applier', () => {
-  it('applies the small chunks that wait together', async () => {
+  test('applies the small chunks that wait together', async () => {
     const { run, groups, hold } = given();
     const release = hold();
     const runs = ['a', 'b', 'c'].map((name) => run(name));
@@ -61,7 +61,7 @@ describe('the applier', () => {
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('applies the next chunk of a partition together with the chunks that waited for the former group', async () => {
+  test('applies the next chunk of a partition together with the chunks that waited for the former group', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     const { run, groups, hold } = given();
     const release = hold();
@@ -75,7 +75,7 @@ describe('the applier', () => {
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('applies a large chunk immediately, beside others', async () => {
+  test('applies a large chunk immediately, beside others', async () => {
     const { run, groups, hold } = given();
     const release = hold();
     const runs = [run('a'), run('b', 1_000)];
@@ -85,14 +85,14 @@ describe('the applier', () => {
     await Promise.all(runs);
   });
 
-  it('applies each chunk of a failed group separately, so only the faulty chunk fails', async () => {
+  test('applies each chunk of a failed group separately, so only the faulty chunk fails', async () => {
     const { run, groups } = given({ fails: (group) => group.includes('b') });
     const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => run(name)));
     expect(groups).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('applies even large chunks one group at a time while a build loads', async () => {
+  test('applies even large chunks one group at a time while a build loads', async () => {
     const { run, groups, hold } = given({ isOneAtATime: true });
     const release = hold();
     const queued: boolean[] = [];
@@ -107,13 +107,13 @@ describe('the applier', () => {
     expect(queued).toEqual([true, false, true, true, false, false]);
   });
 
-  it('applies the chunks of a failed group one at a time while a build loads', async () => {
+  test('applies the chunks of a failed group one at a time while a build loads', async () => {
     const { run, applyingMax } = given({ isOneAtATime: true, fails: (group) => group.length > 1 });
     await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
     expect(applyingMax()).toBe(1);
   });
 
-  it('notifies the waiting chunks when it begins to apply one group at a time', async () => {
+  test('notifies the waiting chunks when it begins to apply one group at a time', async () => {
     const { run, setOneAtATime, hold } = given();
     const release = hold();
     const notified: boolean[] = [];
@@ -124,7 +124,7 @@ describe('the applier', () => {
     expect(notified).toEqual([false, true, false]);
   });
 
-  it('rejects a waiting chunk of a partition that stops', async () => {
+  test('rejects a waiting chunk of a partition that stops', async () => {
     const { run, groups } = given();
     const first = run('a');
     const stopping = new AbortController();

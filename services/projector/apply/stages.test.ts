@@ -31,7 +31,7 @@ async function sumsOf(stageSeconds: Histogram<'stage'>): Promise<Map<unknown, nu
 }
 
 describe('the stages of a group', () => {
-  it('are the calls of the store and the work between these calls', async () => {
+  test('are the calls of the store and the work between these calls', async () => {
     const { store, end } = timeStore(slowStore());
     await pass(5);
     void store.readCurrent('tag', ['tag_1']);
@@ -41,7 +41,7 @@ describe('the stages of a group', () => {
     expect(end().ms).toEqual({ work: 12, read: 100, write: 200 });
   });
 
-  it('count the time of overlapping calls once, even if a call fails', async () => {
+  test('count the time of overlapping calls once, even if a call fails', async () => {
     const { store, end } = timeStore({
       ...slowStore(),
       readEntities: () => new Promise((_, reject) => setTimeout(() => reject(new Error()), 130)),
@@ -54,7 +54,7 @@ describe('the stages of a group', () => {
   });
 });
 
-it('the stages of a chunk add up to the time from its timestamp to its effect', async () => {
+test('the stages of a chunk add up to the time from its timestamp to its effect', async () => {
   const { stageSeconds } = createMetrics();
   const first = recordOf(created('tag', 'tag_1'), 0);
   const timestampMs = Date.now() - 4_000;
@@ -88,18 +88,21 @@ it('the stages of a chunk add up to the time from its timestamp to its effect', 
   expect([...seconds.keys()]).toEqual([...stages]);
 });
 
-it.each([-1, -(2 ** 63)])('the delivery time of a record with the timestamp %d is 0', async (timestampMs) => {
-  const { stageSeconds } = createMetrics();
-  const record = recordOf(created('tag', 'tag_1'), 0);
-  const records = [{ ...record, position: { ...record.position, timestampMs } }];
-  const nowMs = performance.now();
-  const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
-  const { end } = timeStore(slowStore());
-  observeStages(stageSeconds, { records, arrival }, { begunMs: nowMs, firstPhase: end(), now: new Date() });
-  expect((await sumsOf(stageSeconds)).get('delivery')).toBe(0);
-});
+test.each([-1, -(2 ** 63)])(
+  'the delivery time of a record with the timestamp %d is 0',
+  async (timestampMs) => {
+    const { stageSeconds } = createMetrics();
+    const record = recordOf(created('tag', 'tag_1'), 0);
+    const records = [{ ...record, position: { ...record.position, timestampMs } }];
+    const nowMs = performance.now();
+    const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
+    const { end } = timeStore(slowStore());
+    observeStages(stageSeconds, { records, arrival }, { begunMs: nowMs, firstPhase: end(), now: new Date() });
+    expect((await sumsOf(stageSeconds)).get('delivery')).toBe(0);
+  },
+);
 
-it('a chunk that is fetched after the end of the former chunk has no queue time', async () => {
+test('a chunk that is fetched after the end of the former chunk has no queue time', async () => {
   const { stageSeconds } = createMetrics();
   const nextMs = performance.now();
   await pass(90);

@@ -3,7 +3,7 @@ import { given, nothing } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { mebibyte } from '../../../tests/support/memory.ts';
 
-it('a stopping assignment fetches no partition', async () => {
+test('a stopping assignment fetches no partition', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, applied, start, queueRecord } = given(() => batch.promise);
   const partitions = assignment.replace({ t: [0, 1] }, 'member');
@@ -18,7 +18,7 @@ it('a stopping assignment fetches no partition', async () => {
   expect({ position: partitions[0]?.position, paused: paused.size }).toEqual({ position: 1, paused: 2 });
 });
 
-it('a partition is resumed beside stuck partitions', async () => {
+test('a partition is resumed beside stuck partitions', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, start, queueRecord } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
@@ -42,7 +42,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   const restartError = () =>
     new KafkaJSNonRetriableError('Consumer group was not initialized, consumer#run must be called first');
 
-  it('a partition applies its queue, and is fetched after the next assignment', async () => {
+  test('a partition applies its queue, and is fetched after the next assignment', async () => {
     const stuck = Promise.withResolvers<typeof nothing>();
     const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } = given(
       () => stuck.promise,
@@ -64,7 +64,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     assignment.updateFetching(partition);
   });
 
-  it('any other error is thrown', () => {
+  test('any other error is thrown', () => {
     const { positions, assign, start, refuse } = given();
     positions.setLoadEnds(new Map());
     start(assign());
@@ -73,7 +73,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   });
 });
 
-it('a reassigned partition is not fetched before its start offset is known', async () => {
+test('a reassigned partition is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, queueRecord } = given(() => stuck.promise);
   // The partition applies a chunk while it is assigned again.
@@ -92,7 +92,7 @@ it('a reassigned partition is not fetched before its start offset is known', asy
   await second.stop(0);
 });
 
-it('a partition continues if the same member gets it again', async () => {
+test('a partition continues if the same member gets it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
   const { assignment, assign, paused, start, queueRecord } = given((_, { signal }) => {

@@ -5,7 +5,7 @@ import { commitOffsets } from './consumer.ts';
 const snapshotAt = (partition: number, position: number) => snapshot({ partition, position });
 
 describe('a commit', () => {
-  it('contains the moved positions of the partitions that are still assigned', async () => {
+  test('contains the moved positions of the partitions that are still assigned', async () => {
     const requests: unknown[] = [];
     const consumer = { commitOffsets: async (offsets: unknown) => void requests.push(offsets) };
     const partition = startPartition(0, { apply: () => new Promise(() => undefined) });

@@ -77,7 +77,7 @@ function deliver(partition: Partition): void {
   partition.receive(received([rawBatch({ baseOffset: offset, lastOffset: offset, records })], offset + 1));
 }
 
-it.each([
+test.each([
   ['wait', allBefore],
   ['are applied', () => []],
 ])(
@@ -100,7 +100,7 @@ it.each([
   },
 );
 
-it('queues that are full of records which wait for other topics do not stop these topics', async () => {
+test('queues that are full of records which wait for other topics do not stop these topics', async () => {
   const order: string[] = [];
   const { partitions, fetch, stop } = givenLoad(allBefore, async ({ topic }) => {
     order.push(topic);

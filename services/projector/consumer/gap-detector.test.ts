@@ -56,7 +56,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
 const tooFew = gapConfirmationsMin - 1;
 
 describe('the gap detector', () => {
-  it.each([
+  test.each([
     ['begins after the next offset', { low: 6 }, /^t\/0: the records from offset 5 to 5 are gone/],
     ['ends before the next offset', { end: 4 }, /has read the log up to offset 4, .* from 4 on/],
   ])('reports that the log %s after five observations', async (_, log, message) => {
@@ -65,26 +65,26 @@ describe('the gap detector', () => {
     expect(await detect(log, 1)).toMatch(message);
   });
 
-  it('reports no gap at the beginning and at the end of the log', async () => {
+  test('reports no gap at the beginning and at the end of the log', async () => {
     const { detect } = given();
     expect(await detect({ low: 5, end: 5 }, gapConfirmationsMin * 2)).toBeNull();
   });
 
-  it('reports a topic with a different id at the first observation', async () => {
+  test('reports a topic with a different id at the first observation', async () => {
     const { fetchState, detect } = given();
     fetchState.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
     expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
-  it('reports no gap while a topic id is unknown', async () => {
+  test('reports no gap while a topic id is unknown', async () => {
     const { fetchState, detect } = given();
     expect(await detect({ topicId: 'first' })).toBeNull();
     fetchState.topicId = 'first';
     expect(await detect({})).toBeNull();
   });
 
-  it('accepts a topic that was created again before its first record was read', async () => {
+  test('accepts a topic that was created again before its first record was read', async () => {
     const { fetchState, detect } = given();
     Object.assign(fetchState, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
     expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
@@ -92,7 +92,7 @@ describe('the gap detector', () => {
     expect(await detect({ topicId: 'second' })).toBeNull();
   });
 
-  it('forgets a gap that ends, or that an older fetch showed', async () => {
+  test('forgets a gap that ends, or that an older fetch showed', async () => {
     const { fetchState, detect } = given();
     expect(await detect({ end: 4 }, tooFew)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
@@ -101,7 +101,7 @@ describe('the gap detector', () => {
     expect(await detect({ end: 4 })).toBeNull();
   });
 
-  it.each([
+  test.each([
     ['has all applied records', { leaderEpoch: 2, endOffset: 5 }, null],
     ['has lost records, even if it has grown again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['lacks the applied epoch', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
@@ -116,7 +116,7 @@ describe('the gap detector', () => {
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });
 
-  it('the detector asks again if the answer is missing or outdated', async () => {
+  test('the detector asks again if the answer is missing or outdated', async () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
@@ -134,7 +134,7 @@ describe('the gap detector', () => {
     expect(compared).toEqual([2, 2, 3]);
   });
 
-  it('compares the log of a waiting batch even if the brokers report no leader epochs', async () => {
+  test('compares the log of a waiting batch even if the brokers report no leader epochs', async () => {
     const { fetchState, asked, detect } = given(async () => ({ leaderEpoch: 2, endOffset: 5 }));
     await detect({ leaderEpoch: -1 });
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 0, compared: 2 });
@@ -143,7 +143,7 @@ describe('the gap detector', () => {
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });
 
-  it('the detector asks only after a change of leader, once a record was read', async () => {
+  test('the detector asks only after a change of leader, once a record was read', async () => {
     const { fetchState, asked, detect } = given();
     await detect({});
     fetchState.leaderEpoch = -1;
@@ -156,7 +156,7 @@ describe('a gap', () => {
   const read = { topic: 't', partition: 0, offset: 5, leaderEpoch: 2, topicId: 'id' };
   const log = { low: 0, end: 9, topicId: 'id', epochEnd: undefined };
   const place = { topic: 't', partition: 0, topicId: 'id' };
-  it.each([
+  test.each([
     ['is absent if the log has all records', {}, null],
     ['of deleted records ends before the log begins', { low: 7 }, { kind: 'deleted', from: 5, to: 6 }],
     ['of a shorter log begins at its end', { end: 3 }, { kind: 'diverged', from: 3, to: 4 }],

@@ -4,7 +4,7 @@ import { startAt } from '../../../tests/support/start-partition.ts';
 import { createGapDetector, gapConfirmationsMin } from './gap-detector.ts';
 
 describe('a fetched batch', () => {
-  it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([
+  test.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([
     {
       name: 'is dropped before its partition has a start offset',
       startOffset: null,
@@ -43,7 +43,7 @@ describe('a fetched batch', () => {
     expect(fetchedRecords()).toBe(applied.length);
   });
 
-  it.each([
+  test.each([
     { name: 'before', from: 0, offsets: [0, 1], to: 1 },
     { name: 'after', from: 9, offsets: [9], to: 9 },
     { name: 'after, with control records only,', from: 9, offsets: [], to: 9 },
@@ -66,7 +66,7 @@ describe('a fetched batch', () => {
     },
   );
 
-  it('is applied up to the load end, and fetched again from there after the load', async () => {
+  test('is applied up to the load end, and fetched again from there after the load', async () => {
     const { positions, assign, start, paused, applied, resolved, deliver } = given();
     positions.setLoadEnds(new Map([['t/0', 2]]));
     const partition = assign();
@@ -131,7 +131,7 @@ describe('a batch of a new leader', () => {
     };
   }
 
-  it('is fetched again until the log of the leader is compared', async () => {
+  test('is fetched again until the log of the leader is compared', async () => {
     const { applied, resolved, fetch, compare } = givenElection(5);
     await fetch();
     await fetch();
@@ -141,7 +141,7 @@ describe('a batch of a new leader', () => {
     expect({ applied, resolved }).toEqual({ applied: [5, 6, 7, 8], resolved: ['8'] });
   });
 
-  it('is never queued if the leader has lost applied records', async () => {
+  test('is never queued if the leader has lost applied records', async () => {
     const { applied, resolved, fetch, compare } = givenElection(3);
     let gaps: object[] = [];
     for (let reading = 0; reading < gapConfirmationsMin; reading += 1) {
@@ -157,7 +157,7 @@ describe('a partition that its broker cannot read', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('the partition is fetched again from the same offset once a second', () => {
+  test('the partition is fetched again from the same offset once a second', () => {
     const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
     const partition = assign();
     start(partition);
@@ -186,7 +186,7 @@ describe('a partition that its broker cannot read', () => {
     expect(cause()).toBe('backlog');
   });
 
-  it('the partition stays paused after a new assignment or a stop', async () => {
+  test('the partition stays paused after a new assignment or a stop', async () => {
     const { assignment, assign, start, paused, deliverError } = given();
     start(assign());
     deliverError(0, 'UNKNOWN');

@@ -93,7 +93,7 @@ describe('in every content mode, an event', () => {
 });
 
 test('a record with any timestamp is parsed', () => {
-  for (const timestampMs of [-1, -(2 ** 63), 2 ** 63, 8.64e15 + 1])
+  for (const timestampMs of [-1, -(2 ** 63), 2 ** 63, 8.64e15 + 1]) {
     for (const inMode of Object.values(contentModes)) {
       const record = inMode({ kind: 'tag', data: examples.tag, given: { time: undefined } });
       const position = { ...record.position, timestampMs };
@@ -103,4 +103,5 @@ test('a record with any timestamp is parsed', () => {
         timestampMs,
       );
     }
+  }
 });

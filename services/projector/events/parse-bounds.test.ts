@@ -81,7 +81,7 @@ describe('a value that takes much memory', () => {
     JSON.stringify(attributes).replace(/}$/, `,"data":${dataWith(history)}}`);
   const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
 
-  it('is rejected before it is parsed', () => {
+  test('is rejected before it is parsed', () => {
     const rejected = { rejected: { reason: 'too_large', detail: containing('value: ') } };
     // The bytes are no JSON, so only the size can be the reason.
     expect(structured(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
@@ -90,14 +90,14 @@ describe('a value that takes much memory', () => {
     expect(structured(withHistory(values(jsonValuesMax - 100)))).toHaveProperty('change');
   });
 
-  it('is measured after base64 is decoded', () => {
+  test('is measured after base64 is decoded', () => {
     const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
     expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
       rejected: { reason: 'too_large', detail: containing('data: ') },
     });
   });
 
-  it('is not a long text of commas, brackets and quotes', () => {
+  test('is not a long text of commas, brackets and quotes', () => {
     const text = JSON.stringify('",[{\\'.repeat(jsonValuesMax));
     expect(structured(withHistory(text))).toHaveProperty('change');
   });

@@ -14,7 +14,7 @@ const event = (schemaVersion: number, data: unknown) =>
   structured({ type: `support.tag.updated.v${schemaVersion}`, data });
 
 describe('events of several schema versions', () => {
-  it.each([
+  test.each([
     [1, { id: 'tag_1', label: 'BILLING' }],
     [2, { id: 'tag_1', name: 'BILLING' }],
     [3, { id: 'tag_1', name: 'billing' }],
@@ -24,7 +24,7 @@ describe('events of several schema versions', () => {
     });
   });
 
-  it('rejects an unknown version, and names the known ones', () => {
+  test('rejects an unknown version, and names the known ones', () => {
     expect(parse('tag', event(4, tag), example)).toEqual({
       rejected: {
         reason: 'unknown_type',
@@ -36,11 +36,11 @@ describe('events of several schema versions', () => {
     });
   });
 
-  it.each([['a text'], [null], [[1]], [{ id: 'tag_1' }]])('rejects old data that is %j', (data) => {
+  test.each([['a text'], [null], [[1]], [{ id: 'tag_1' }]])('rejects old data that is %j', (data) => {
     expect(parse('tag', event(1, data), example)).toMatchObject({ rejected: { reason: 'bad_data' } });
   });
 
-  it('rejects old data for which an upcast throws', () => {
+  test('rejects old data for which an upcast throws', () => {
     const failing: Upcasts = {
       tag: [
         () => {

@@ -1,6 +1,6 @@
 import { longestLag } from './tombstones.ts';
 
-it('a lag that grows for a week is recorded about a hundred times', () => {
+test('a lag that grows for a week is recorded about a hundred times', () => {
   let recorded = 0;
   let writes = 0;
   let largestRatio = 0;

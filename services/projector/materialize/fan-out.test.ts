@@ -27,14 +27,14 @@ function given(...kinds: Kind[]) {
 }
 
 describe('changes of several kinds that are applied together', () => {
-  it('are written at the same time if the kinds do not refer to each other', async () => {
+  test('are written at the same time if the kinds do not refer to each other', async () => {
     const { applied, begun, writing } = given('ticket', 'message');
     expect(await begun()).toEqual(['message', 'ticket']);
     for (const { resolve } of writing.values()) resolve();
     await applied;
   });
 
-  it('are written after the kinds to which they refer', async () => {
+  test('are written after the kinds to which they refer', async () => {
     const { applied, begun, writing } = given('ticket', 'conversation');
     expect(await begun()).toEqual(['conversation']);
     writing.get('conversation')?.resolve();
@@ -43,7 +43,7 @@ describe('changes of several kinds that are applied together', () => {
     await applied;
   });
 
-  it('have all ended when the caller receives an error', async () => {
+  test('have all ended when the caller receives an error', async () => {
     const { applied, begun, writing } = given('ticket', 'message');
     await begun();
     let hasEnded = false;

@@ -8,7 +8,7 @@ const ticketOf = (id: string) => ({ id, orgId: 'org_1', ids: {} });
 const referencesTo = (children: Map<string, object[]>) =>
   ({ byKind: new Map(), byParent: new Map([[edge, children]]) }) as unknown as References;
 
-it('a document whose children do not fit into the recheck is joined again', async () => {
+test('a document whose children do not fit into the recheck is joined again', async () => {
   const store = {
     readRevisions: async () => new Map(),
     readFirstChildren: async () => ({ children: new Map(), remaining: ['ti_2'] }),
@@ -18,7 +18,7 @@ it('a document whose children do not fit into the recheck is joined again', asyn
 });
 
 /** The ids contain characters that a text of ids could use as separators. */
-it.each<{ name: string; before: object[]; now: object[]; isJoinedAgain: boolean }>([
+test.each<{ name: string; before: object[]; now: object[]; isJoinedAgain: boolean }>([
   {
     name: 'one child for two',
     before: [{ _id: 'a@1 b', revision: 2 }],

@@ -9,7 +9,7 @@ const child = (id: string, ticketId: unknown): Child => ({
   state: { ticketId },
 });
 
-it('the read finds each family although an edit has replaced the parent id of a child by a list', async () => {
+test('the read finds each family although an edit has replaced the parent id of a child by a list', async () => {
   const children = [child('a', 'ti_1'), child('b', 'ti_2'), child('c', ['ti_1', 'ti_2'])];
   const read: ReadChildren = async (filter, _order, max) => {
     const { $in: wanted } = (filter as Record<string, { $in: string[] }>)['state.ticketId'] ?? { $in: [] };

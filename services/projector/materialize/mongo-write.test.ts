@@ -45,7 +45,7 @@ function write(ids: string[], error: Error) {
 }
 
 describe('a bulk write', () => {
-  it('is halved until the refused document is found', async () => {
+  test('is halved until the refused document is found', async () => {
     const tooLarge = bulkError(new MongoServerError({ message: 'too large', code: 10_334 }));
     const { bulks, written } = write(['a', 'big', 'c', 'd'], tooLarge);
     expect(await written).toEqual({
@@ -55,13 +55,13 @@ describe('a bulk write', () => {
     expect(bulks).toEqual(['a,big,c,d', 'a,big', 'a', 'big', 'c,d']);
   });
 
-  it('is not halved after a lost connection', async () => {
+  test('is not halved after a lost connection', async () => {
     const { bulks, written } = write(['a', 'big'], bulkError(new MongoNetworkError('reset')));
     expect(isTransient(await written.catch((error: unknown) => error))).toBe(true);
     expect(bulks).toHaveLength(1);
   });
 
-  it('without a majority fails even if it has a conflict', async () => {
+  test('without a majority fails even if it has a conflict', async () => {
     const conflict = writeError(11_000, duplicateKey('_id_'));
     const { written } = write(['big'], bulkError(conflict, { code: 64 }));
     const error: unknown = await written.catch((thrown: unknown) => thrown);
@@ -81,7 +81,7 @@ describe('a write that does not apply', () => {
   };
   const place = 'hu_g1.tags: ';
 
-  it.each([
+  test.each([
     ['MongoDB', duplicateKey('_id_')],
     ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('_id_')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index '_id_'"],
@@ -92,7 +92,7 @@ describe('a write that does not apply', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['MongoDB', duplicateKey('state.email.email_1')],
     ['MongoDB, in a collection with a collation', duplicateKeyWithCollation('state.email.email_1')],
     ['the stand-in', "Duplicate key violation on the requested collection: Index 'state.email.email_1'"],
@@ -106,11 +106,11 @@ describe('a write that does not apply', () => {
     },
   );
 
-  it('a write that was rolled back is a conflict', async () => {
+  test('a write that was rolled back is a conflict', async () => {
     expect(await outcome(112)).toEqual(['conflicted', null]);
   });
 
-  it.each([121, 171, 10_003, 16_755])(
+  test.each([121, 171, 10_003, 16_755])(
     'a write that fails with code %i is a refusal that names the document',
     async (code) => {
       expect(await outcome(code, 'Document failed: "Ada"')).toEqual([
@@ -120,7 +120,7 @@ describe('a write that does not apply', () => {
     },
   );
 
-  it('a write that fails with a code not about the document fails the batch', async () => {
+  test('a write that fails with a code not about the document fails the batch', async () => {
     const error: unknown = await outcome(13, 'not authorized').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
   });

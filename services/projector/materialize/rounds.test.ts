@@ -46,14 +46,14 @@ const conflictWith = (detail: string | null): Written => ({
 const refusal: Written = { ...settled, refused: new Map([['tag_1', 'refused']]) };
 
 describe('rounds without progress', () => {
-  it('have no pause at first', async () => {
+  test('have no pause at first', async () => {
     const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? conflictWith(null) : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(stored('tag', 'tag_1')).toBeDefined();
     expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
-  it('have growing pauses of up to five seconds, and a report every ten rounds', async () => {
+  test('have growing pauses of up to five seconds, and a report every ten rounds', async () => {
     const { deps, pauses, stalls } = given((write) => (write <= 40 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(pauses).toHaveLength(38);
@@ -66,7 +66,7 @@ describe('rounds without progress', () => {
     expect(stalls).toEqual([10, 20, 30, 40].map((rounds) => ({ ...stall, rounds })));
   });
 
-  it('end when the worker loses its partition', async () => {
+  test('end when the worker loses its partition', async () => {
     const ending = new AbortController();
     const { deps } = given(() => conflictWith(null), {
       signal: ending.signal,
@@ -76,7 +76,7 @@ describe('rounds without progress', () => {
     await expect(applyChanges(byClock, 'tag', [changeOf(tag)])).rejects.toThrow('revoked');
   });
 
-  it('end a group of chunks, so each chunk is applied separately', async () => {
+  test('end a group of chunks, so each chunk is applied separately', async () => {
     const { deps } = given(() => conflictWith(null));
     const marked: string[] = [];
     const chunk = (id: string) => {
@@ -97,7 +97,7 @@ describe('rounds without progress', () => {
 describe('a write that conflicts', () => {
   const taken = 'its key is taken';
 
-  it('a write that conflicts again and again with the same stored document makes its record a dead letter', async () => {
+  test('a write that conflicts again and again with the same stored document makes its record a dead letter', async () => {
     const { deps, writes, stored } = given(() => conflictWith(taken));
     const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(rejections.map(({ rejection }) => rejection)).toEqual([
@@ -107,7 +107,7 @@ describe('a write that conflicts', () => {
     expect(stored('tag', 'tag_1')).toBeUndefined();
   });
 
-  it('a write that conflicts with ever new writes makes no dead letter', async () => {
+  test('a write that conflicts with ever new writes makes no dead letter', async () => {
     let revision = 0;
     const { deps, stored } = given(() => null);
     const store: Store = {
@@ -132,7 +132,7 @@ describe('a write that conflicts', () => {
     expect(stored('tag', 'tag_1')?.version).toBe(2);
   });
 
-  it('a write that conflicts because of a rollback makes no dead letter', async () => {
+  test('a write that conflicts because of a rollback makes no dead letter', async () => {
     const { deps, stored } = given((write) => (write <= 30 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(stored('tag', 'tag_1')).toBeDefined();
@@ -140,7 +140,7 @@ describe('a write that conflicts', () => {
 });
 
 describe('a deletion that the store refuses', () => {
-  it('becomes a dead letter that erases no other dead letter', async () => {
+  test('becomes a dead letter that erases no other dead letter', async () => {
     const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     const records = [recordOf(deletionOf(tag, 2), 2)];

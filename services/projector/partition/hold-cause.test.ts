@@ -16,7 +16,7 @@ describe('the cause for which the records of a partition wait', () => {
     return partition;
   };
 
-  it('is the start, then the broker, and none once the partition is stopped', async () => {
+  test('is the start, then the broker, and none once the partition is stopped', async () => {
     const partition = createPartition({ apply: () => new Promise(() => undefined) });
     expect(causeOf(partition)).toBe('starting');
     partition.start(startAt(5), 5);
@@ -25,7 +25,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBeUndefined();
   });
 
-  it('the cause follows the reports of the attempt', async () => {
+  test('the cause follows the reports of the attempt', async () => {
     const { partition, attempt } = given();
     const first = await attempt(0);
     first.onQueued?.(true);
@@ -51,7 +51,7 @@ describe('the cause for which the records of a partition wait', () => {
     await until(() => causeOf(partition) === 'undelivered');
   });
 
-  it('the cause stays the failure while the documents of the next attempt are written again and again', async () => {
+  test('the cause stays the failure while the documents of the next attempt are written again and again', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
     const second = await attempt(1);
@@ -63,7 +63,7 @@ describe('the cause for which the records of a partition wait', () => {
     await until(() => causeOf(partition) === 'undelivered');
   });
 
-  it.each([
+  test.each([
     ['the start offset', () => createPartition({ apply: () => new Promise(() => undefined) }), undefined],
     ['an open transaction', () => startedAt(5), { end: 12, stable: 5 }],
     ['the broker', () => unreadableAt(5), undefined],
@@ -74,7 +74,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(partition.snapshot(log).cause).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['at the last stable offset is an open transaction', { end: 12, stable: 5 }, 'open_transaction'],
     ['before the last stable offset follows the state', { end: 12, stable: 9 }, 'fan_out'],
     ['without an open transaction follows the state', { end: 9, stable: 9 }, 'fan_out'],
@@ -84,7 +84,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(partition.snapshot(log).cause).toBe(cause);
   });
 
-  it('is the broker that cannot read the partition, once the fetched records are applied', async () => {
+  test('is the broker that cannot read the partition, once the fetched records are applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
     partition.fetchState.fetchFailed('UNKNOWN');
@@ -97,7 +97,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('undelivered');
   });
 
-  it('is a new leader until its log is compared', () => {
+  test('is a new leader until its log is compared', () => {
     const partition = startedAt(5);
     partition.fetchState.markUncompared(4);
     expect(causeOf(partition)).toBe('new_leader');
@@ -105,7 +105,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('undelivered');
   });
 
-  it('is not the broker at the end of a load', () => {
+  test('is not the broker at the end of a load', () => {
     const partition = startedAt(5);
     expect([5, 6].map((loadEnd) => partition.snapshot(undefined, loadEnd).cause)).toEqual([
       'backlog',
@@ -113,7 +113,7 @@ describe('the cause for which the records of a partition wait', () => {
     ]);
   });
 
-  it('counts a fetch as progress only while no chunk is applied', async () => {
+  test('counts a fetch as progress only while no chunk is applied', async () => {
     const progress = (observed: Partition) => observed.snapshot().progressCount;
     const waiting = startedAt(5);
     waiting.onFetched();

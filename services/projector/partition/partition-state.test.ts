@@ -9,7 +9,7 @@ const states: Record<PartitionState['name'], PartitionState> = {
   stopped: { name: 'stopped' },
 };
 
-it.each<[PartitionState['name'], PartitionState['name'][]]>([
+test.each<[PartitionState['name'], PartitionState['name'][]]>([
   ['finding-start', ['applying', 'waiting', 'retrying']],
   ['idle', ['finding-start', 'retrying']],
   ['waiting', ['finding-start', 'idle']],
@@ -20,7 +20,7 @@ it.each<[PartitionState['name'], PartitionState['name'][]]>([
   expect(impossible.filter((after) => mayFollow(states[before], states[after]))).toEqual([]);
 });
 
-it('a partition may stop in every other state', () => {
+test('a partition may stop in every other state', () => {
   const all = Object.values(states).filter(({ name }) => name !== 'stopped');
   expect(all.every((state) => mayFollow(state, states.stopped))).toBe(true);
 });

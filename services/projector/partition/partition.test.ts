@@ -30,7 +30,7 @@ function countingQueue() {
   return { queue: { ...queue, releaseBatch: count('releaseBatch'), close: count('close') }, calls };
 }
 
-it('a partition without memory for its next batch tries again', async () => {
+test('a partition without memory for its next batch tries again', async () => {
   const { queue } = countingQueue();
   let failures = 2;
   const partition = startPartition(5, {
@@ -47,7 +47,7 @@ it('a partition without memory for its next batch tries again', async () => {
   await until(() => partition.position === 6);
 });
 
-it('the pauses after failed attempts grow to ten seconds', async () => {
+test('the pauses after failed attempts grow to ten seconds', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   const attemptedAt: number[] = [];
   const partition = startPartition(5, {
@@ -67,7 +67,7 @@ it('the pauses after failed attempts grow to ten seconds', async () => {
 });
 
 describe('the position of a partition', () => {
-  it('the position stays before a batch until an attempt succeeds', async () => {
+  test('the position stays before a batch until an attempt succeeds', async () => {
     const { partition, attempts, attempt, applied } = given();
     (await attempt(0)).fail();
     const secondAttempt = await attempt(1);
@@ -83,7 +83,7 @@ describe('the position of a partition', () => {
     expect({ position: partition.position, applied }).toEqual({ position: 9, applied: [9] });
   });
 
-  it('the position stays before a batch that is aborted', async () => {
+  test('the position stays before a batch that is aborted', async () => {
     const { partition, attempt } = given();
     const { signal, fail } = await attempt(0);
     const stopped = partition.stop(0);
@@ -95,7 +95,7 @@ describe('the position of a partition', () => {
   });
 });
 
-it('a partition reads the skips before each attempt except the first', async () => {
+test('a partition reads the skips before each attempt except the first', async () => {
   const reads: number[] = [];
   const given: unknown[] = [];
   const partition = startPartition(5, {
@@ -115,7 +115,7 @@ it('a partition reads the skips before each attempt except the first', async () 
 });
 
 describe('the progress count of a partition', () => {
-  it('the count grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
+  test('the count grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
     const { partition, attempt } = given();
     const counts: number[] = [];
     for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
@@ -127,7 +127,7 @@ describe('the progress count of a partition', () => {
     (await attempt(2)).end();
   });
 
-  it('the count grows only when an attempt gets further than every attempt before it', async () => {
+  test('the count grows only when an attempt gets further than every attempt before it', async () => {
     const { partition, attempt } = given();
     // The first attempt completes two parts and fails.
     const first = await attempt(0);
@@ -152,7 +152,7 @@ describe('the progress count of a partition', () => {
   });
 });
 
-it('a partition rejects a second start, a start outside its log and a fetch backwards', () => {
+test('a partition rejects a second start, a start outside its log and a fetch backwards', () => {
   const partition = createPartition({ apply: async () => nothingApplied });
   expect(() => partition.receive(received([], 6))).toThrow('is fetched once it is started');
   expect(() => partition.start({ ...startAt(5), endOffset: 4 }, 5)).toThrow('starts within its log');
@@ -161,7 +161,7 @@ it('a partition rejects a second start, a start outside its log and a fetch back
   expect(() => partition.receive(received([], 4))).toThrow('never falls');
 });
 
-it('a partition logs each change of its state with the former state', async () => {
+test('a partition logs each change of its state with the former state', async () => {
   const lines: string[] = [];
   const output = { ...createLogOutput(), write: (line: string) => void lines.push(line) };
   const partition = startPartition(5, {
@@ -180,7 +180,7 @@ it('a partition logs each change of its state with the former state', async () =
   ]);
 });
 
-it('a partition that waits for prerequisites releases the memory of its batch', async () => {
+test('a partition that waits for prerequisites releases the memory of its batch', async () => {
   let endWait = () => {};
   const { queue, calls } = countingQueue();
   const partition = startPartition(5, {
@@ -201,7 +201,7 @@ it('a partition that waits for prerequisites releases the memory of its batch', 
   expect(partition.snapshot().cause).toBe('backlog');
 });
 
-it('a partition that is stopped while it takes records releases their memory without applying them', async () => {
+test('a partition that is stopped while it takes records releases their memory without applying them', async () => {
   const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
   const { queue, calls } = countingQueue();
   const apply = jest.fn(async () => nothingApplied);
@@ -232,7 +232,7 @@ describe('a partition that violates an invariant', () => {
     return { message, cause: (cause as Error).name, position: partition.position };
   };
 
-  it('a partition stops before its position falls, and ends the process', async () => {
+  test('a partition stops before its position falls, and ends the process', async () => {
     const { queue } = countingQueue();
     const apply = jest.fn(async () => nothingApplied);
     const take = async (position: number) => ({ ...(await queue.take(position)), nextOffset: 4 });
@@ -244,7 +244,7 @@ describe('a partition that violates an invariant', () => {
     expect(apply).toHaveBeenCalledTimes(1);
   });
 
-  it('a partition does not try its chunk again after a broken invariant', async () => {
+  test('a partition does not try its chunk again after a broken invariant', async () => {
     const apply = jest.fn(() => Promise.reject(new AssertionError({ message: 'of the engine' })));
     expect(await stopsWith({ apply })).toEqual({
       message: matching(/^t\/0 cannot go on: .*of the engine$/),

@@ -38,7 +38,7 @@ async function drain(queue: RecordQueue, position: number, onTaken: () => void =
 }
 
 describe('a record', () => {
-  it('is decoded as it was written, with any codec', async () => {
+  test('is decoded as it was written, with any codec', async () => {
     const headers = rawHeaders({ ce_id: ['a', null, 'b'], x: Buffer.from([0xff]) });
     for (const changes of [{}, { compressed: gzip }]) {
       const queue = given();
@@ -50,7 +50,7 @@ describe('a record', () => {
     }
   });
 
-  it('of a batch that is taken in parts keeps only its part in memory', async () => {
+  test('of a batch that is taken in parts keeps only its part in memory', async () => {
     const queue = given(10_000);
     queue.push([batch(0, 2_000, { compressed: gzip })], 2_000);
     let next = 0;
@@ -62,7 +62,7 @@ describe('a record', () => {
     }
   });
 
-  it('before the position is not taken', async () => {
+  test('before the position is not taken', async () => {
     const queue = given();
     queue.push([batch(0, 10, { compressed: gzip })], 10);
     expect(await drain(queue, 8)).toEqual({ chunks: [[8, 9]], positions: [10] });
@@ -70,13 +70,13 @@ describe('a record', () => {
 });
 
 describe('a chunk', () => {
-  it('joins small batches, and ends after the control records that follow', async () => {
+  test('joins small batches, and ends after the control records that follow', async () => {
     const queue = given();
     queue.push([batch(0, 1), batch(1, 3, { compressed: gzip }), batch(4, 5)], 9);
     expect(await drain(queue, 0)).toEqual({ chunks: [[0, 1, 2, 4]], positions: [9] });
   });
 
-  it('has a bounded number of records', async () => {
+  test('has a bounded number of records', async () => {
     const queue = given();
     queue.push([batch(0, 800), batch(800, 1_600), batch(1_600, 4_000, { compressed: gzip })], 4_000);
     const { chunks } = await drain(queue, 0);
@@ -85,7 +85,7 @@ describe('a chunk', () => {
     expect(chunkRecordsMax).toBe(1_000);
   });
 
-  it.each([
+  test.each([
     ['plain', {}],
     ['compressed', { compressed: gzip }],
   ])('has bounded bytes, but at least one record (%s)', async (_, changes) => {
@@ -97,7 +97,7 @@ describe('a chunk', () => {
     expect((await drain(tight, 0)).chunks).toEqual([[0], [1]]);
   });
 
-  it('continues in a batch whose memory was given back', async () => {
+  test('continues in a batch whose memory was given back', async () => {
     const queue = given(250);
     queue.push([batch(0, 5, { compressed: gzip })], 5);
     expect((await drain(queue, 0, queue.releaseBatch)).chunks).toEqual([[0, 1], [2, 3], [4]]);
@@ -109,7 +109,7 @@ describe('a batch that cannot be decoded', () => {
     batch(from, to, { compressed: { codec: 1, by: () => Buffer.from('no gzip') } });
   const first = async (queue: RecordQueue, position: number) => (await queue.take(position)).records[0];
 
-  it('is taken as one record that stands for the batch', async () => {
+  test('is taken as one record that stands for the batch', async () => {
     const queue = given();
     const broken = corrupt(2, 5);
     queue.push([batch(0, 2), broken, batch(5, 6)], 6);
@@ -122,7 +122,7 @@ describe('a batch that cannot be decoded', () => {
     expect((await drain(queue, 5)).chunks).toEqual([[5]]);
   });
 
-  it('from a record on yields the records before it', async () => {
+  test('from a record on yields the records before it', async () => {
     const records = (bytes: Buffer) => gzipSync(bytes.subarray(0, 250));
     const queue = given();
     queue.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
@@ -134,7 +134,7 @@ describe('a batch that cannot be decoded', () => {
     expect(await first(again, 2)).toMatchObject({ position: { offset: 2 } });
   });
 
-  it.each([
+  test.each([
     [
       'an unknown codec',
       batch(0, 1, { compressed: { codec: 7, by: (bytes) => bytes } }),
@@ -158,7 +158,7 @@ function withByte(bytes: Buffer, at: number, value: number): Buffer {
   return changed;
 }
 
-it('a batch above its share counts as queued until the records that were taken last are released', async () => {
+test('a batch above its share counts as queued until the records that were taken last are released', async () => {
   const [large, small] = [batch(0, 3), batch(3, 4)];
   const queue = given(300);
   queue.push([large, small], 4);
@@ -174,7 +174,7 @@ it('a batch above its share counts as queued until the records that were taken l
 
 describe('the memory of decompressed batches', () => {
   const codes = ['ZSTD_error_memory_allocation', 'Z_MEM_ERROR', 'ERR_ZLIB_INITIALIZATION_FAILED'];
-  it.each([
+  test.each([
     new Error('Array buffer allocation failed'),
     ...codes.map((code) => Object.assign(new Error('refused'), { code })),
   ])('is awaited by a batch, but not by the records before it (%s)', async (error) => {
@@ -191,7 +191,7 @@ describe('the memory of decompressed batches', () => {
     expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
   });
 
-  it('is shared by all partitions', async () => {
+  test('is shared by all partitions', async () => {
     const budget = budgetOf(1_000);
     const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
     for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
@@ -212,7 +212,7 @@ describe('the memory of decompressed batches', () => {
     expect((await drain(one, 2, one.releaseBatch)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
   });
 
-  it.each([
+  test.each([
     ['a whole batch', 1],
     ['a part of a batch', 2],
   ])('that %s takes beyond its share is released once the records are applied', async (_, records) => {
@@ -232,7 +232,7 @@ describe('the memory of decompressed batches', () => {
     for (const queue of [one, two]) queue.close();
   });
 
-  it('is not taken by a load while a value exceeds the budget', async () => {
+  test('is not taken by a load while a value exceeds the budget', async () => {
     const budget = budgetOf(100);
     const load = jest.fn((bytes: number) => Promise.resolve({ bytes }));
     const large = await budget(() => load(500));
@@ -243,7 +243,7 @@ describe('the memory of decompressed batches', () => {
     await next;
   });
 
-  it('has a bounded part of garbage, and none after a failed load', async () => {
+  test('has a bounded part of garbage, and none after a failed load', async () => {
     const collectGarbage = jest.fn();
     const budget = createBudget(100, collectGarbage);
     const use = async (bytes: number) => (await budget(() => Promise.resolve({ bytes }))).release();
@@ -260,20 +260,20 @@ describe('the memory of decompressed batches', () => {
     expect(collectGarbage).toHaveBeenCalledTimes(3);
   });
 
-  it('is released only once', async () => {
+  test('is released only once', async () => {
     const { release } = await budgetOf(100)(() => Promise.resolve({ bytes: 10 }));
     release();
     expect(release).toThrow('the memory of a value is released once');
   });
 
-  it('is not taken twice by a record beyond the share of its partition', async () => {
+  test('is not taken twice by a record beyond the share of its partition', async () => {
     const queue = given(50);
     queue.push([batch(0, 3, { compressed: gzip })], 3);
     const { records } = await queue.take(0);
     expect(records[0]?.value?.buffer).toBe((await queue.take(1)).records[0]?.value?.buffer);
   });
 
-  it('is not needed for records that are not compressed', async () => {
+  test('is not needed for records that are not compressed', async () => {
     const budget = budgetOf(1_000);
     const [one, two] = [given(250, budget), given(250, budget)];
     one.push([batch(0, 9, { compressed: gzip })], 9);

@@ -3,7 +3,7 @@ import { batch, given } from '../../../tests/support/given-attempts.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { received, startPartition } from '../../../tests/support/start-partition.ts';
 
-it('a stopped partition finishes its batch and starts no other one', async () => {
+test('a stopped partition finishes its batch and starts no other one', async () => {
   const { partition, attempts, attempt } = given();
   const first = await attempt(0);
   partition.receive(received([batch(9, 9)], 10));
@@ -13,7 +13,7 @@ it('a stopped partition finishes its batch and starts no other one', async () =>
   expect({ attempts: attempts.length, position: partition.position }).toEqual({ attempts: 1, position: 9 });
 });
 
-it('a stopped partition aborts `stopping` immediately and `signal` only after the grace', async () => {
+test('a stopped partition aborts `stopping` immediately and `signal` only after the grace', async () => {
   const { partition, attempt } = given();
   const { stopping, signal, fail } = await attempt(0);
   stopping?.addEventListener('abort', () => fail());
@@ -25,7 +25,7 @@ it('a stopped partition aborts `stopping` immediately and `signal` only after th
   });
 });
 
-it('a partition that is stopped between two attempts makes no further attempt', async () => {
+test('a partition that is stopped between two attempts makes no further attempt', async () => {
   const attempted = Promise.withResolvers<void>();
   let attempts = 0;
   const partition = startPartition(5, {

@@ -37,13 +37,13 @@ function given(
 }
 
 describe('a partition with a backlog', () => {
-  it('waits until its prerequisite topics have been applied', async () => {
+  test('waits until its prerequisite topics have been applied', async () => {
     const { positions, wait } = given();
     const polls = await wait(200, (poll) => positions.observe('contacts/0', { position: poll * 400 }));
     expect(polls).toBe(3);
   });
 
-  it('waits for the records that existed when the wait began, not for later ones', async () => {
+  test('waits for the records that existed when the wait began, not for later ones', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
     await wait(500, (poll) =>
       positions.observe('contacts/0', { position: poll * 500, end: 1_000 + poll * 500 }),
@@ -52,7 +52,7 @@ describe('a partition with a backlog', () => {
     expect(await wait(300)).toBe(0);
   });
 
-  it('waits again after it had caught up', async () => {
+  test('waits again after it had caught up', async () => {
     const { positions, wait } = given({ 'contacts/0': { position: 1_000, end: 1_000 } });
     expect(await wait(500)).toBe(0);
     positions.observe('contacts/0', { end: 2_000 });
@@ -61,7 +61,7 @@ describe('a partition with a backlog', () => {
     expect(await wait(500, () => positions.observe('contacts/0', { position: 2_000 }))).toBe(1);
   });
 
-  it('waits five seconds for a partition that does not move after its first new record', async () => {
+  test('waits five seconds for a partition that does not move after its first new record', async () => {
     // The prerequisite partition has been caught up for long.
     const { positions, wait, pass } = given({ 'contacts/0': { position: 2, end: 2 } });
     pass(50_000);
@@ -73,7 +73,7 @@ describe('a partition with a backlog', () => {
     expect(polls).toBe(2);
   });
 
-  it('waits for a moving prerequisite partition beside a stalled one', async () => {
+  test('waits for a moving prerequisite partition beside a stalled one', async () => {
     const { positions, wait, pass } = given({
       'contacts/0': { end: 8 },
       'contacts/1': { end: 8 },
@@ -87,14 +87,14 @@ describe('a partition with a backlog', () => {
     expect(polls).toBe(4);
   });
 
-  it('ignores positions and ends that are reported late', async () => {
+  test('ignores positions and ends that are reported late', async () => {
     const { positions, wait } = given();
     for (const late of [{ position: 5 }, { position: 2 }, { end: 3 }]) positions.observe('contacts/0', late);
     expect([4, 5].map((offset) => positions.isApplied('contacts/0', offset))).toEqual([true, false]);
     expect(await wait(500, () => positions.observe('contacts/0', { position: 1_000 }))).toBe(1);
   });
 
-  it('waits for at most ten minutes', async () => {
+  test('waits for at most ten minutes', async () => {
     const { positions, wait, pass } = given();
     const polls = await wait(500, (poll) => {
       positions.observe('contacts/0', { position: poll });
@@ -104,26 +104,26 @@ describe('a partition with a backlog', () => {
     expect(polls).toBe(3);
   });
 
-  it('does not wait if its documents refer to nothing', async () => {
+  test('does not wait if its documents refer to nothing', async () => {
     const { wait, asked } = given();
     expect(await wait(500, undefined, { topic: 'contacts' })).toBe(0);
     expect(asked).toEqual(['contacts']);
   });
 
-  it('stops waiting when the worker stops', async () => {
+  test('stops waiting when the worker stops', async () => {
     const { wait, stop } = given();
     expect(await wait(500, stop)).toBe(1);
   });
 });
 
-it('a partition without a backlog never waits', async () => {
+test('a partition without a backlog never waits', async () => {
   const { wait, asked } = given();
   expect(await wait(199)).toBe(0);
   expect(asked).toEqual([]);
 });
 
 describe('while a build loads, a partition', () => {
-  it('waits after the load for the records that its prerequisite topics have received since', async () => {
+  test('waits after the load for the records that its prerequisite topics have received since', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
     positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
     await wait(500, () => positions.observe('contacts/0', { position: 1_000, end: 1_500 }));
@@ -134,7 +134,7 @@ describe('while a build loads, a partition', () => {
     expect(polls).toBe(1);
   });
 
-  it('waits for the load of its prerequisite topics even without a backlog', async () => {
+  test('waits for the load of its prerequisite topics even without a backlog', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 5_000 } });
     const ends = { 'tickets/0': 40, 'contacts/0': 1_000 };
     positions.setLoadEnds(new Map(Object.entries(ends)));
@@ -143,7 +143,7 @@ describe('while a build loads, a partition', () => {
     expect(await wait(1)).toBe(0);
   });
 
-  it('waits even for stalled and unknown prerequisite partitions', async () => {
+  test('waits even for stalled and unknown prerequisite partitions', async () => {
     const { positions, wait, pass } = given();
     positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000, 'contacts/1': 1 })));
     const applied = { 3: 'contacts/0', 4: 'contacts/1' } as Record<number, string>;

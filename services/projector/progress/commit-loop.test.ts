@@ -21,7 +21,7 @@ type Standing = {
 const unstarted = { position: -1 };
 
 describe('a process at offset 3 that stands still for longer than a stuck one may', () => {
-  it.each<[string, Standing, boolean]>([
+  test.each<[string, Standing, boolean]>([
     ['stuck if records wait', {}, true],
     ['stuck if records wait before its load end', { loadEnds: { 't/0': 4 } }, true],
     ['alive at its load end, however many records have come since', { loadEnds: { 't/0': 3 } }, false],
@@ -46,7 +46,7 @@ describe('a process at offset 3 that stands still for longer than a stuck one ma
   });
 });
 
-it.each([
+test.each([
   ['because MongoDB is away is an outage, in which the process is alive', new MongoNetworkError('reset'), 1],
   ['by a bug is none', new TypeError('a bug'), 0],
 ])('a run that fails %s', async (_, error, expected) => {

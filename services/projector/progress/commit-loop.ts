@@ -158,9 +158,10 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
   const { control, generation, positions } = deps;
   for (const [key, { end }] of log.ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions, and have saved their positions.
-  if (log.partitions.length > snapshot.filter(isStarted).length)
+  if (log.partitions.length > snapshot.filter(isStarted).length) {
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
+  }
 }
 
 /**

@@ -72,7 +72,7 @@ function given(changes: State = {}) {
 }
 
 describe('the lag of a topic in seconds', () => {
-  it.each<[string, State, number]>([
+  test.each<[string, State, number]>([
     ['is the time since the last instant up to which it is complete', { completeTo: secondsAgo(20) }, 20],
     ['is 0 at the end of the log', { position: 9 }, 0],
     ['is that of the generation if no instant is known, as after a restart', { completeTo: new Date(0) }, 95],
@@ -87,14 +87,14 @@ describe('the lag of a topic in seconds', () => {
     expect(await given(state).lagSeconds()).toEqual([seconds]);
   });
 
-  it('has no lag in records beside it before the start offset is found', async () => {
+  test('has no lag in records beside it before the start offset is found', async () => {
     const { metrics } = given({ position: -1 });
     expect((await metrics.position.get()).values.concat((await metrics.lag.get()).values)).toEqual([]);
   });
 });
 
 describe('the cause that holds the watermark', () => {
-  it.each<[string, State, object]>([
+  test.each<[string, State, object]>([
     ['is that of its partition, with the time beyond the allowance', { cause: 'fan_out' }, { fan_out: 95 }],
     ['is the search for a start offset', { cause: 'starting' }, { starting: 95 }],
     ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
@@ -106,7 +106,7 @@ describe('the cause that holds the watermark', () => {
     expect(await given(state).held()).toEqual(held);
   });
 
-  it.each([
+  test.each([
     [
       'the log, while the brokers do not answer',
       new kafkajs.KafkaJSConnectionError('refused'),

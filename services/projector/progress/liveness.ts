@@ -67,9 +67,10 @@ export function createLiveness(startMs: number): Liveness {
       if (nowMs - lastCommitMs > silentAfterMs)
         return `no offset could be committed for ${seconds(lastCommitMs)} s`;
       // Up to the last observation, because the position may have moved since.
-      for (const [key, { atMs }] of lastMoves)
+      for (const [key, { atMs }] of lastMoves) {
         if (lastObservedMs - atMs > stuckAfterMs)
           return `${key} has records, but has not moved for ${seconds(atMs, lastObservedMs)} s`;
+      }
       return null;
     },
   };

@@ -13,15 +13,15 @@ function readRuns(runs: Run[]) {
 const watermarks = (...runs: Run[]) => readRuns(runs).map(({ completeToMs }) => completeToMs);
 
 describe('the watermark of a partition', () => {
-  it('is the instant of the run if the partition is caught up', () => {
+  test('is the instant of the run if the partition is caught up', () => {
     expect(watermarks({ position: 3, end: 3 }, { position: 3, end: 3 })).toEqual([10_000, 11_000]);
   });
 
-  it('is unknown until the partition has reached an end', () => {
+  test('is unknown until the partition has reached an end', () => {
     expect(watermarks({ position: 99, end: 100 }, { position: 99, end: 200 })).toEqual([0, 0]);
   });
 
-  it('is the instant of the last run whose end the partition has reached', () => {
+  test('is the instant of the last run whose end the partition has reached', () => {
     const runs = [
       { position: 5, end: 10 },
       { position: 9, end: 20 },
@@ -33,11 +33,11 @@ describe('the watermark of a partition', () => {
     expect(watermarks(...runs)).toEqual([0, 0, 10_000, 11_000, 12_000]);
   });
 
-  it('is unknown in a run without an end, unless an earlier end is reached', () => {
+  test('is unknown in a run without an end, unless an earlier end is reached', () => {
     expect(watermarks({ position: 9 }, { position: 9, end: 12 }, { position: 12 })).toEqual([0, 0, 11_000]);
   });
 
-  it('is at most a little older than the oldest record that waits', () => {
+  test('is at most a little older than the oldest record that waits', () => {
     // The partition is late by 500 runs of the commit loop.
     const runs = Array.from({ length: 3_000 }, (_, run) => ({ position: run * 10, end: (run + 500) * 10 }));
     // From the first end that it reaches, its watermark is at most a sixteenth older.
@@ -49,7 +49,7 @@ describe('the watermark of a partition', () => {
     expect(Math.max(...ages.slice(600))).toBeLessThanOrEqual(500 * (1 + 1 / 16) + 1);
   });
 
-  it('needs only some hundred marks in memory for a long backlog', () => {
+  test('needs only some hundred marks in memory for a long backlog', () => {
     const lagging = Array.from({ length: 5_000 }, (_, run) => ({ position: 0, end: run + 1 }));
     const catchingUp = Array.from({ length: 5_000 }, (_, run) => ({ position: run + 1 }));
     expect(new Set(watermarks(...lagging, ...catchingUp)).size).toBeLessThan(150);
@@ -57,7 +57,7 @@ describe('the watermark of a partition', () => {
 });
 
 describe('the next record of a partition', () => {
-  it('waits since the run that first saw it, until the partition is caught up', () => {
+  test('waits since the run that first saw it, until the partition is caught up', () => {
     const runs = [
       { position: 4, end: 4 },
       { position: 4, end: 5 },

@@ -2,7 +2,7 @@ import { snapshot } from '../../../tests/support/snapshot.ts';
 import { sweep, type SweepDeps } from './sweep.ts';
 import { ownsSweep } from './sweeper.ts';
 
-it.each([
+test.each([
   { name: 'partition 0 of the channels', topic: 'channels', partition: 0, position: 0, owns: true },
   { name: 'another partition of the channels', topic: 'channels', partition: 1, position: 0, owns: false },
   { name: 'partition 0 of another topic', topic: 'tags', partition: 0, position: 0, owns: false },

@@ -1,7 +1,7 @@
 import { KafkaJSConnectionError } from 'kafkajs';
 import { waitUntil } from './wait-until.ts';
 
-it('a start tries again after one error that is not an outage', async () => {
+test('a start tries again after one error that is not an outage', async () => {
   const waits: string[] = [];
   let attempts = 0;
   const started = waitUntil(
@@ -16,7 +16,7 @@ it('a start tries again after one error that is not an outage', async () => {
   expect(waits).toEqual(['refused; trying again: the index exists']);
 });
 
-it('a start ends after a minute of refused certificates, and names the fix', async () => {
+test('a start ends after a minute of refused certificates, and names the fix', async () => {
   const waits: string[] = [];
   let readings = 0;
   const refused = () =>

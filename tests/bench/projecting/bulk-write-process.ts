@@ -25,7 +25,9 @@ const instants = ['createdAt', 'updatedAt', 'sentAt'];
 function plainDocument(kind: Kind, value: Buffer): PlainDocument {
   const { orgid, entityversion, data } = JSON.parse(value.toString()) as StructuredEvent;
   const state: Record<string, unknown> = { ...data };
-  for (const name of instants) if (typeof state[name] === 'string') state[name] = new Date(state[name]);
+  for (const name of instants) {
+    if (typeof state[name] === 'string') state[name] = new Date(state[name]);
+  }
   const sortKeys = resources[kind].sortKeys as (state: object) => object;
   return { _id: data.id, orgId: orgid, version: entityversion, state, ...sortKeys(state) };
 }

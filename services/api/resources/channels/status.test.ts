@@ -14,7 +14,7 @@ const mailbox = (provider: string, connection: unknown) =>
 const [early, late] = [hoursAgo(20), hoursAgo(10)];
 
 describe('the state of a channel', () => {
-  it.each([
+  test.each([
     {
       name: 'archived before all else',
       channelState: form({ archivedAt: late, pausedAt: early }),
@@ -88,7 +88,7 @@ describe('the state of a channel', () => {
     expect({ state: status.state, since: status.since?.toISOString() ?? null }).toEqual({ state, since });
   });
 
-  it('keeps the issues of a paused channel', () => {
+  test('keeps the issues of a paused channel', () => {
     expect(channelStatus(email({ sendingDomain: null }, { pausedAt: late }), now).issues).toEqual([
       'missing_domain',
     ]);
@@ -101,7 +101,7 @@ const synced = (provider: string, lastSyncedAt: string | null, connectedAt: stri
   mailbox(provider, { status: 'connected', lastSyncedAt, connectedAt });
 
 describe('the issues of an inbox', () => {
-  it.each([
+  test.each([
     ['microsoft without a connection', mailbox('microsoft', null), ['mailbox_not_connected']],
     ['google without a connection', mailbox('google', null), ['mailbox_not_connected']],
     ['a pending connection', mailbox('google', { status: 'pending' }), ['mailbox_not_connected']],
