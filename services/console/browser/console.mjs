@@ -73,12 +73,12 @@ const clock = (seconds) =>
   new Date(seconds * 1_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 async function draw() {
-  for (const [plot, { chart, resizes }] of charts)
-    if (!plot.isConnected) {
-      resizes.disconnect();
-      chart.destroy();
-      charts.delete(plot);
-    }
+  for (const [plot, { chart, resizes }] of charts) {
+    if (plot.isConnected) continue;
+    resizes.disconnect();
+    chart.destroy();
+    charts.delete(plot);
+  }
   const plots = [...document.querySelectorAll('[data-points]')].filter((plot) => !charts.has(plot));
   if (plots.length === 0) return;
   // Charts are decoration: without them the table has the numbers. A browser may keep a failed load of an address, so
@@ -154,7 +154,9 @@ async function load() {
 function show(page) {
   const regions = live(document);
   const held = regions.filter(isHeld);
-  for (const region of regions) if (!held.includes(region)) replace(region, page.getElementById(region.id));
+  for (const region of regions) {
+    if (!held.includes(region)) replace(region, page.getElementById(region.id));
+  }
   paused.hidden = held.length === 0;
   lost.hidden = true;
 }
