@@ -31,7 +31,7 @@ const checkEveryMs = 60_000;
  * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the
  * start, and retention deletes its records later still.
  */
-export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs): Pick<Repeating, 'stop'> {
+export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs): Repeating {
   const { admin, log, topics, generation, metrics, logger } = deps;
   const show = (reason: LossReason, losing: Set<string>, known = topics) => {
     for (const topic of known) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);

@@ -1,6 +1,4 @@
 export type Repeating = {
-  /** Starts the next run at once, or right after the run in progress. */
-  runNow: () => void;
   /** Starts no further run. Resolves when the run in progress has ended. */
   stop: () => Promise<void>;
 };
@@ -31,7 +29,6 @@ export function repeat(
   { intervalMs, stalledAfterMs, onError, retryMs = () => intervalMs }: RepeatOptions,
 ): Repeating {
   let stopped = false;
-  let runAgain = false;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -48,22 +45,12 @@ export function repeat(
     }
   };
   const start = () => {
-    timer = undefined;
-    runAgain = false;
-    const ended = runOnce();
-    running = ended.then(() => undefined);
-    void ended.then((pauseMs) => {
-      if (!stopped) timer = setTimeout(start, runAgain ? 0 : pauseMs);
+    running = runOnce().then((pauseMs) => {
+      if (!stopped) timer = setTimeout(start, pauseMs);
     });
   };
   start();
   return {
-    runNow: () => {
-      runAgain = true;
-      if (!timer || stopped) return;
-      clearTimeout(timer);
-      start();
-    },
     stop: async () => {
       stopped = true;
       clearTimeout(timer);

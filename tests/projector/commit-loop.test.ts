@@ -27,7 +27,6 @@ describe('a run of the commit loop', () => {
   let control: Db;
   let commitLoop: ReturnType<typeof startCommitLoop>;
   let start: (intervalMs: number, onObserved?: () => void) => typeof commitLoop;
-  let onApplied: Parameters<AssignedPartitions['onApplied']>[0];
   const initialState = () => ({
     /** The store's clock. */
     nowMs: 50_000,
@@ -36,7 +35,6 @@ describe('a run of the commit loop', () => {
     /** Partitions that have no leader, and brokers that do not answer. */
     withoutEnd: [] as string[],
     unreachable: [] as { broker: string; error: unknown }[],
-    isCaughtUp: true,
     metrics: createMetrics(),
     ...anyOrder(),
     /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
@@ -60,13 +58,12 @@ describe('a run of the commit loop', () => {
       },
     };
     const consuming: AssignedPartitions = {
-      onApplied: (listener) => (onApplied = listener),
+      onApplied: () => undefined,
       snapshot: () => {
         const taken = given.partitions.map((one) => ({ ...one }));
         given.onSnapshot();
         return taken;
       },
-      isCaughtUp: () => given.isCaughtUp,
       detectGaps: async () => undefined,
       commit: (snapshot) => given.onCommit(snapshot),
     };
@@ -98,8 +95,6 @@ describe('a run of the commit loop', () => {
     given.ends.set('t/0', end);
     given.partitions = [at(0, position)];
   };
-  const apply = (events: number) =>
-    onApplied({ topic: 't', partition: 0 }, { events, rejected: [], times: [] });
   /** The snapshots that the loop commits from now on. */
   const recordCommits = () => {
     const commits: Snapshot[][] = [];
@@ -228,27 +223,6 @@ describe('a run of the commit loop', () => {
     await commitLoop.flush();
     expect([3, 4].map((offset) => given.positions.isApplied('t/1', offset))).toEqual([true, false]);
     expect(await progressOf(control).findOne({ partition: 1 })).toMatchObject(saved);
-  });
-
-  test('starts at once when a backlog ends', async () => {
-    const commits = recordCommits();
-    // given a backlog, and more records to apply
-    given.isCaughtUp = false;
-    apply(2_000);
-    expect(commits).toEqual([]);
-    given.isCaughtUp = true;
-    apply(1);
-    // then it commits before the next regular run
-    await eventually(() => commits.length >= 1);
-  });
-
-  test('does not start for every few records', async () => {
-    const commits = recordCommits();
-    for (let record = 0; record < 500; record += 1) apply(1);
-    await commitLoop.flush();
-    // After the stop, even a run that should not have started has ended.
-    await commitLoop.stop();
-    expect(commits).toHaveLength(1);
   });
 
   describe('without new records', () => {

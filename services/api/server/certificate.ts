@@ -32,7 +32,7 @@ export function pollCertificate(
   { logger, use }: { logger: Logger; use: (pair: Credentials) => void },
   files: CertificateFiles,
   inUse: Credentials,
-): Pick<Repeating, 'stop'> {
+): Repeating {
   let latest = inUse;
   let rejectedReason: string | null = null;
   const poll = async () => {

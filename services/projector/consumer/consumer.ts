@@ -99,7 +99,6 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
         const key = partitionKey(partition);
         return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
       }),
-    isCaughtUp: () => assignment.partitions().every((partition) => partition.isCaughtUp()),
     detectGaps: async (log) => {
       const gaps = await findGaps(assignment.partitions(), log);
       if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));

@@ -12,7 +12,7 @@ export function monitorDeadLetters(
   { control, generation, shares }: Pick<Engine, 'control' | 'generation' | 'shares'>,
   metrics: Pick<Metrics, 'deadLettersUnapplied' | 'deadLetterBytes'>,
   logger: Logger,
-): Pick<Repeating, 'stop'> {
+): Repeating {
   let shown: UnappliedCount[] = [];
   const show = async () => {
     metrics.deadLetterBytes.set(await shares.filled());

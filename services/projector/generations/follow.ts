@@ -63,7 +63,7 @@ export function applyGenerationSettings(
 export function followRegistry(
   deps: FollowDeps,
   { intervalMs = 1_000, stalledAfterMs = 120_000 } = {},
-): Pick<Repeating, 'stop'> {
+): Repeating {
   const { control, generation: number, logger } = deps;
   const logRegistry = logChanges(logger, 'registry', { generation: number });
   const logBuild = logChanges(logger, 'build', { generation: number });

@@ -11,8 +11,6 @@ export type AssignedPartitions = {
   onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
   /** The progress of each assigned partition, and the reason why its records wait. */
   snapshot: (ends?: LogState['ends']) => Snapshot[];
-  /** Whether each assigned partition is applied up to its end as last seen. */
-  isCaughtUp: () => boolean;
   /** Looks for gaps in the logs of the partitions. A gap ends the process. The commit loop calls this once a second. */
   detectGaps: (log: LogState) => Promise<void>;
   /** Commits the offsets of a snapshot whose progress has been saved. */

@@ -95,11 +95,6 @@ export class Partition {
     return this.#committed;
   }
 
-  /** Whether its records are applied up to the end of the log as last seen. */
-  isCaughtUp(): boolean {
-    return this.#position !== null && this.#position >= this.fetchState.endOffset;
-  }
-
   /** The size of its batches in memory, compressed. */
   queuedBytes(): number {
     return this.#deps.queue.bytes();

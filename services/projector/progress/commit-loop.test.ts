@@ -61,7 +61,7 @@ test.each([
     liveness,
     refusalLimit: createRefusalLimit(() => 0),
   };
-  const consumer = { onApplied: () => undefined } as unknown as AssignedPartitions;
+  const consumer = {} as AssignedPartitions;
   const loop = startCommitLoop(deps as unknown as CommitLoopDeps, consumer);
   await failed.promise;
   await loop.stop();

@@ -62,14 +62,10 @@ class Refused extends Error {
   override name = 'Refused';
 }
 
-/** The number of records since the last run from which the end of a backlog causes an extra run. */
-const extraRunMin = 1_000;
-
 /**
- * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
- * of the assigned partitions and raises the watermark, then commits. The commit is last, so no committed offset is
- * ahead of saved progress. The next runs do not wait for a commit. Otherwise a group coordinator that is away would
- * hold the watermark.
+ * Runs once a second: reads the end offsets, registers new partitions, saves the progress of the assigned partitions
+ * and raises the watermark, then commits. The commit is last, so no committed offset is ahead of saved progress. The
+ * next runs do not wait for a commit. Otherwise a group coordinator that is away would hold the watermark.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
@@ -83,13 +79,11 @@ export function startCommitLoop(
   const logDelivery = createDeliveryLog(deps);
   const logUnread = createUnreadLog(deps);
   let watermarkMs = 0;
-  let appliedSince = 0;
   let committing: Promise<void> | null = null;
 
   const save = async (): Promise<Snapshot[]> => {
     // Read before the ends of the logs, so every record that was published up to this instant lies before those ends.
     const asOf = await deps.clock.read();
-    appliedSince = 0;
     const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));
     await partitions.detectGaps(log);
     logUnread(log, await progress.register(log.partitions, asOf));
@@ -112,18 +106,13 @@ export function startCommitLoop(
     committing ??= tryCommit(deps, partitions, snapshot).finally(() => (committing = null));
   };
 
-  const { runNow, stop } = repeat(run, {
+  const { stop } = repeat(run, {
     intervalMs,
     retryMs: (error, failures) => retryPauseMs(error, failures, intervalMs),
     onError: (error) => {
       gauges.observeFailure(nowMs(), error);
       reportFailure(deps, error);
     },
-  });
-  // If a backlog ends, the next run starts immediately.
-  partitions.onApplied((_partition, { events, rejected }) => {
-    appliedSince += events + rejected.length;
-    if (appliedSince >= extraRunMin && partitions.isCaughtUp()) runNow();
   });
   return {
     flush: async () => {

@@ -27,7 +27,7 @@ type RetentionDeps = {
 export function startRetention(
   { database, engine, log, consumer, topics, announcement, metrics, logger }: RetentionDeps,
   { TOPIC_PREFIX: prefix }: ProjectorConfig,
-): Pick<Repeating, 'stop'> {
+): Repeating {
   const { control, now } = engine;
   return startSweeper({
     ...engine,

@@ -110,7 +110,7 @@ export function startSweeper(
     stalledAfterMs = 600_000,
     nowMs = () => performance.now(),
   }: SweeperTimes = {},
-): Pick<Repeating, 'stop'> {
+): Repeating {
   const stopping = new AbortController();
   let deadLettersSince = new Date(0);
   let nextMs = 0;
