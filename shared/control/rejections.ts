@@ -7,14 +7,14 @@ export const rejectionReasons = {
   unknown_type: 'the event type or its version does not belong to this topic',
   key_mismatch: "the record's key is not the entity's id",
   bad_data: 'a field of the state is missing, invalid or beyond its limit',
-  wrong_organization: 'the entity belongs to another organization',
+  wrong_organization: 'the entity belongs to a different organization',
   too_large:
-    'the JSON takes more than 16 MB or holds more than 250,000 values, or the state takes more than 8 MB in MongoDB',
+    'the JSON takes more than 16 MB or has more than 250,000 values, or the state takes more than 8 MB in MongoDB',
   refused_by_store: 'MongoDB refuses the document',
   headers_too_large: 'the record has more than 1,000 headers, or more than 256 KB of them',
   undecodable:
-    'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
-  projector_error: "the projector's own code throws an error for the record, which is a bug",
+    'a batch of records cannot be decompressed or decoded; one dead letter represents all its records',
+  projector_error: "the projector's own code failed on the record, which is a bug",
   skipped: 'an operator skipped the record, because it blocked its partition',
 } as const;
 

@@ -55,12 +55,12 @@ export const connectionRules: Rule[] = [
     verdict: 'accepted',
     pattern: /^(local|majority)$/,
     values: 'local or majority',
-    why: 'the other levels refuse reads of the services; the default is local',
+    why: 'reads of the services fail with other levels; the default is local',
   },
   {
     options: ['readPreference', 'readPreferenceTags', 'maxStalenessSeconds'],
     verdict: 'accepted',
-    why: 'only the API reads its data with them; all else uses the primary. Tags and staleness need a preference other than primary',
+    why: 'only the API uses them, to read documents; all other reads go to the primary. Tags and staleness need a preference other than primary',
   },
   {
     options: ['directConnection'],
