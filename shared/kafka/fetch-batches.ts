@@ -51,24 +51,18 @@ export async function fetchBatches(
   const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
   const messages = await fetchUntilDelivered(async () => {
-    const fetched = await broker
-      .fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] })
-      .catch((error: Error & { type?: string }) => {
-        if (error.type === 'OFFSET_OUT_OF_RANGE') return null;
-        throw error;
-      });
-    return (
-      fetched?.responses.flatMap(({ partitions }) =>
-        partitions.flatMap(({ messages: fetchedMessages }) => fetchedMessages),
-      ) ?? []
+    const fetched = await broker.fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] });
+    return fetched.responses.flatMap(({ partitions }) =>
+      partitions.flatMap(({ messages: fetchedMessages }) => fetchedMessages),
     );
   });
   const last = messages.at(-1);
   if (!last) return null;
-  const failed = messages.find(({ error }) => error !== undefined);
-  if (failed?.error !== undefined) {
-    const message = `${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`;
-    throw Object.assign(leaderErrorOf(failed.error) ?? new Error(), { message });
+  const error = messages.find((message) => message.error !== undefined)?.error;
+  if (error === 'OFFSET_OUT_OF_RANGE') return null;
+  if (error !== undefined) {
+    const message = `${topic}/${partition} cannot be read at offset ${offset}: ${error}`;
+    throw Object.assign(leaderErrorOf(error) ?? new Error(), { message });
   }
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }

@@ -38,7 +38,7 @@ type PartitionData = {
  * batch. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
-/** Stands for a partition that the broker cannot read at this offset or does not lead. */
+/** Stands for a partition that the broker does not deliver from this offset. `error` is the type of Kafka's error. */
 export type ErrorMessage = { offset: string; error: string };
 /** The message of each requested partition if a quota throttles the client, so that the broker delivers nothing. */
 export type ThrottleMessage = { offset: string; throttledMs: number };
@@ -94,7 +94,10 @@ export function patchFetch(kafkajs: FetchInternals): void {
   };
 }
 
-/** Throws an error that names the topics which this client may not read. */
+/**
+ * Throws an error that names the topics which this client may not read. A missing right ends a projector, because no
+ * projector starts without it.
+ */
 function requirePermission(data: FetchData): void {
   const refused = data.responses.filter(({ partitions }) =>
     partitions.some(({ errorCode }) => errorCode === topicAuthorizationFailed),
@@ -149,29 +152,20 @@ const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): Fetc
     })),
   }));
 
-/** The errors of a broker that cannot read one partition, but may read others. */
-const readErrorsByCode = new Map([
-  [-1, 'UNKNOWN'],
-  [2, 'CORRUPT_MESSAGE'],
-  [56, 'KAFKA_STORAGE_ERROR'],
+/** The errors of a broker that does not lead a partition, or not yet, with their codes. */
+const leaderErrors = new Map([
+  ['UNKNOWN_TOPIC_OR_PARTITION', 3],
+  ['LEADER_NOT_AVAILABLE', 5],
+  ['NOT_LEADER_FOR_PARTITION', 6],
+  ['FENCED_LEADER_EPOCH', 74],
+  ['UNKNOWN_LEADER_EPOCH', 75],
 ]);
-
-/** The errors of a broker that does not lead a partition, or not yet. */
-const leaderErrorsByCode = new Map([
-  [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
-  [5, 'LEADER_NOT_AVAILABLE'],
-  [6, 'NOT_LEADER_FOR_PARTITION'],
-  [74, 'FENCED_LEADER_EPOCH'],
-  [75, 'UNKNOWN_LEADER_EPOCH'],
-]);
-export const leaderErrors: ReadonlySet<string> = new Set(leaderErrorsByCode.values());
+export const isLeaderError = (type: string): boolean => leaderErrors.has(type);
 
 /** The error of kafkajs for a broker that does not lead a partition, which passes; null for any other error. */
 export function leaderErrorOf(type: string): Error | null {
-  for (const [code, known] of leaderErrorsByCode) {
-    if (known === type) return createErrorFromCode(code);
-  }
-  return null;
+  const code = leaderErrors.get(type);
+  return code === undefined ? null : createErrorFromCode(code);
 }
 
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
@@ -190,8 +184,12 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
   const fetchOffset = Number(requested.find((request) => request.partition === partition)?.fetchOffset ?? 0);
   // The messages are already filtered, so kafkajs must not filter them again.
   const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
-  const error = readErrorsByCode.get(errorCode) ?? leaderErrorsByCode.get(errorCode);
-  if (error !== undefined) return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, error) };
+  // A refused topic fails the response: `requirePermission`.
+  if (errorCode === topicAuthorizationFailed) return { ...fields, errorCode, messages: [] };
+  if (errorCode !== 0) {
+    const { type } = createErrorFromCode(errorCode);
+    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, type) };
+  }
   try {
     return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {

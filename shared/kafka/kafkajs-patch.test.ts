@@ -232,6 +232,7 @@ describe('a fetch response', () => {
 
   test.each<[string, ExamplePartition, string]>([
     ['the error -1', failing(-1), 'UNKNOWN'],
+    ['the error 1', failing(1), 'OFFSET_OUT_OF_RANGE'],
     ['the error 2', failing(2), 'CORRUPT_MESSAGE'],
     ['the error 56', failing(56), 'KAFKA_STORAGE_ERROR'],
     ['a control batch that cannot be read', { bytes: damaged }, 'CORRUPT_MESSAGE'],
@@ -240,6 +241,8 @@ describe('a fetch response', () => {
     ['the error 6', failing(6), 'NOT_LEADER_FOR_PARTITION'],
     ['the error 74', failing(74), 'FENCED_LEADER_EPOCH'],
     ['the error 75', failing(75), 'UNKNOWN_LEADER_EPOCH'],
+    ['the error 78', failing(78), 'OFFSET_NOT_AVAILABLE'],
+    ['an error that kafkajs does not know', failing(120), 'KAFKAJS_UNKNOWN_ERROR_CODE'],
   ])('in which a partition has %s delivers that, and the other partitions', async (_, partition, error) => {
     const other = { partition: 1, bytes: batchBytes(data(5, 1)) };
     const [broken, read] = await fetched(5, { ...partition, partition: 0 }, other);
@@ -247,12 +250,11 @@ describe('a fetch response', () => {
     expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
   });
 
-  test('that rejects an offset is an error, as in kafkajs', async () => {
-    const refused = fetched(5, { errorCode: 1, bytes: Buffer.alloc(0) });
-    await expect(refused).rejects.toMatchObject({
-      name: 'KafkaJSOffsetOutOfRange',
-      topic: 't',
-      partition: 0,
+  test('that refuses a topic is an error, which names the topic', async () => {
+    const other = { partition: 1, bytes: batchBytes(data(5, 1)) };
+    await expect(fetched(5, { ...failing(29), partition: 0 }, other)).rejects.toMatchObject({
+      type: 'TOPIC_AUTHORIZATION_FAILED',
+      topics: ['t'],
     });
   });
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch } from 'kafkajs';
-import { type FetchInternals, leaderErrors, type Message, patchFetch } from './fetch-decoder.ts';
+import { type FetchInternals, isLeaderError, type Message, patchFetch } from './fetch-decoder.ts';
 import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
@@ -210,7 +210,7 @@ const leaderPauseMs = 100;
  * the assignment, and delivers the other partitions.
  */
 export function followLeaders({ consumerGroup: { prototype } }: LeaderChangeParts): void {
-  const isOther = (type: string | null = null) => type !== null && leaderErrors.has(type);
+  const isOther = (type: string | null = null) => type !== null && isLeaderError(type);
   const readLeaders = async ({ cluster }: Pick<ConsumerGroup, 'cluster'>) => {
     await sleep(leaderPauseMs);
     await cluster.refreshMetadata();

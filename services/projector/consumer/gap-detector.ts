@@ -85,10 +85,10 @@ export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<G
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
- * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again. kafkajs
- * would silently restart at the beginning of the log, or continue in the new log. The commit loop calls the returned
- * function once a second. After a change of leader it asks where the last epoch ends, and the worker applies no record
- * of the new leader before the answer.
+ * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again. Without
+ * it, the partition would wait forever, or continue in the new log. The commit loop calls the returned function once a
+ * second. After a change of leader it asks where the last epoch ends, and the worker applies no record of the new
+ * leader before the answer.
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; observations: number }>();

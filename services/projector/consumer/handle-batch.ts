@@ -38,13 +38,11 @@ export function handleBatch(
   if (fetched.throttledMs > 0) return assigned.fetchState.fetchThrottled(fetched.throttledMs);
   assigned.fetchState.fetchSucceeded();
   if (fetched.offset !== expected) {
-    // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
-    // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
+    // With several brokers, kafkajs may deliver a batch that was fetched for an earlier assignment.
     logger.warn(
       { topic, partition, fetchedOffset: fetched.offset, expected },
       'batch starts at an unexpected offset; fetching again',
     );
-    assigned.commitAgain();
     return seek(consumer, assigned, expected);
   }
   // The log of the new leader may lack applied records. The gap detector compares it within a second or two.
