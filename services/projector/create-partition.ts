@@ -30,11 +30,11 @@ type FactoryDeps = {
 export function partitionFactory(deps: FactoryDeps): CreatePartition {
   const { apply, positions, prefix, logger, onFatal } = deps;
   const limitRefusals = createLogLimit();
-  return ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
+  return ({ topic, partition }, { loadWithinBudget, chunkBytesMax, onApplied }) =>
     new Partition({
       topic,
       partition,
-      queue: createRecordQueue({ partition, budget, chunkBytesMax }),
+      queue: createRecordQueue({ partition, loadWithinBudget, chunkBytesMax }),
       apply,
       waitForPrerequisites: createWaitForPrerequisites(positions, (name) => prerequisiteTopics(name, prefix)),
       readSkips: (place) => tryReadSkips(deps, place),

@@ -265,7 +265,7 @@ function hasRecords({ bytes }: RawBatch, isAborted: AbortFilter): boolean {
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
   const hasControlRecord = header.isControl && bytes.length > batchHeaderBytes;
-  const cursor = { bytes, at: batchHeaderBytes };
+  const cursor = { bytes, index: batchHeaderBytes };
   const firstKey = hasControlRecord ? readRecord(cursor, { ...header, partition: 0 }).key : null;
   return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;
 }

@@ -15,7 +15,7 @@ export type KafkaRecord = {
 };
 
 /** Bytes, and the index of the next byte to read. */
-export type Cursor = { bytes: Buffer; at: number };
+export type Cursor = { bytes: Buffer; index: number };
 
 /** The fields of a record batch that its records refer to. */
 export type BatchContext = {
@@ -36,7 +36,7 @@ export function readVarint(cursor: Cursor): number {
 export function readUnsignedVarint(cursor: Cursor): number {
   let value = 0;
   for (let factor = 1; factor < 2 ** 70; factor *= 128) {
-    const byte = cursor.bytes[cursor.at++];
+    const byte = cursor.bytes[cursor.index++];
     if (byte === undefined) break;
     value += (byte & 0x7f) * factor;
     if (byte < 0x80) return value;
@@ -47,16 +47,17 @@ export function readUnsignedVarint(cursor: Cursor): number {
 /** Reads a length, then returns that number of bytes without a copy; null for the length -1. */
 export function readBytes(cursor: Cursor): Buffer | null {
   const start = skipBytes(cursor);
-  return start === null ? null : cursor.bytes.subarray(start, cursor.at);
+  return start === null ? null : cursor.bytes.subarray(start, cursor.index);
 }
 
 /** Reads a length, and skips that number of bytes. Returns the index of the first of them; null for the length -1. */
 export function skipBytes(cursor: Cursor): number | null {
   const length = readVarint(cursor);
   if (length === -1) return null;
-  const start = cursor.at;
-  cursor.at += length;
-  if (length < 0 || cursor.at > cursor.bytes.length) throw new RangeError('bytes end outside their record');
+  const start = cursor.index;
+  cursor.index += length;
+  if (length < 0 || cursor.index > cursor.bytes.length)
+    throw new RangeError('bytes end outside their record');
   return start;
 }
 
@@ -67,17 +68,17 @@ export function skipBytes(cursor: Cursor): number | null {
 export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
   const end = endOfRecord(cursor);
   // One byte of attributes, which no version of Kafka uses.
-  cursor.at += 1;
+  cursor.index += 1;
   const timestampMs = batch.firstTimestampMs + readVarint(cursor);
   const offset = batch.baseOffset + readVarint(cursor);
   const key = readBytes(cursor);
   const value = readBytes(cursor);
-  const headersStart = cursor.at;
+  const headersStart = cursor.index;
   for (let left = readVarint(cursor); left > 0; left -= 1) {
     if (skipBytes(cursor) === null) throw new RangeError('a header has no name');
     skipBytes(cursor);
   }
-  if (cursor.at !== end) throw new RangeError('a record does not end at its length');
+  if (cursor.index !== end) throw new RangeError('a record does not end at its length');
   const headers = cursor.bytes.subarray(headersStart, end);
   const { partition, appendTimestampMs } = batch;
   const position: Position = { partition, offset, timestampMs: appendTimestampMs ?? timestampMs };
@@ -89,7 +90,7 @@ export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
  */
 export function endOfRecord(cursor: Cursor): number {
   const length = readVarint(cursor);
-  const end = cursor.at + length;
+  const end = cursor.index + length;
   if (length < 0 || end > cursor.bytes.length) throw new RangeError('a record ends outside its batch');
   return end;
 }

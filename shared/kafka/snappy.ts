@@ -47,9 +47,9 @@ const startsFrame = (content: Buffer, start: number) =>
   content.compare(magic, 0, magic.length, start, start + magic.length) === 0;
 
 function readBlock(content: Buffer, start: number, end: number, onBlock: OnBlock): void {
-  const cursor = { bytes: content, at: start };
+  const cursor = { bytes: content, index: start };
   const bytes = readUnsignedVarint(cursor);
-  onBlock(bytes, cursor.at, end);
+  onBlock(bytes, cursor.index, end);
 }
 
 /** Decodes a block to `from` of the output. Throws if its output does not end at `toEnd`, as its size claims. */

@@ -53,7 +53,7 @@ async function processorSeconds(shape: Shape, bytes: number): Promise<number> {
   const seconds: number[] = [];
   for (let run = 0; run < 3; run += 1) {
     const before = process.cpuUsage();
-    const { records, error } = (await openBatch(0, batch.bytes)).read({ at: 0, count: 0 }, 1, Infinity);
+    const { records, error } = (await openBatch(0, batch.bytes)).read({ index: 0, count: 0 }, 1, Infinity);
     expect({ records: records.length, error }).toEqual({ records: 1, error: undefined });
     for (const one of records) {
       parse('message', one);

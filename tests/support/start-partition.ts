@@ -23,7 +23,7 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
     readSkips: async () => new Map(),
     queue: createRecordQueue({
       partition: 0,
-      budget: createBudget(1, () => undefined),
+      loadWithinBudget: createBudget(1, () => undefined),
       chunkBytesMax: () => 1_000,
     }),
     onApplied: () => undefined,
@@ -39,11 +39,11 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
 /** Lets an assignment create such partitions, which share its memory for queued records. */
 export const createPartitionFactory =
   (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>): CreatePartition =>
-  ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
+  ({ topic, partition }, { loadWithinBudget, chunkBytesMax, onApplied }) =>
     createPartition({
       topic,
       partition,
-      queue: createRecordQueue({ partition, budget, chunkBytesMax }),
+      queue: createRecordQueue({ partition, loadWithinBudget, chunkBytesMax }),
       onApplied,
       retryDelayMs: 500,
       ...deps,

@@ -50,7 +50,7 @@ export const recordReader =
 async function recordsOf(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
   try {
     const opened = await openBatch(partition, bytes);
-    return opened.read({ at: 0, count: 0 }, Infinity, Infinity).records;
+    return opened.read({ index: 0, count: 0 }, Infinity, Infinity).records;
   } catch {
     return [];
   }

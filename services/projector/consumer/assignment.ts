@@ -30,7 +30,7 @@ export type Assignment = {
   partitions: () => Partition[];
   partition: (key: string) => Partition | undefined;
   positions: Positions;
-  /** Calls `listener` after each chunk that is applied from now on. */
+  /** Calls `listener` after each later chunk that is applied. */
   onApplied: (listener: OnApplied) => void;
   /**
    * Replaces the assigned partitions, and pauses all of them; `updateFetching` resumes them. Keeps a started partition
@@ -66,7 +66,7 @@ export function createAssignment(
   };
   const listeners: OnApplied[] = [observe];
   const shared: SharedByPartitions = {
-    budget: createBudget(halfBytes, collectGarbage),
+    loadWithinBudget: createBudget(halfBytes, collectGarbage),
     chunkBytesMax: shareBytes,
     onApplied: (partition, applied) => {
       for (const listener of listeners) listener(partition, applied);

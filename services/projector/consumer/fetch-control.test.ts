@@ -30,11 +30,11 @@ function givenLoad(prerequisitesOf: (topic: string) => string[], apply: Apply) {
     );
   const assignment = createAssignment(
     {
-      createPartition: ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
+      createPartition: ({ topic, partition }, { loadWithinBudget, chunkBytesMax, onApplied }) =>
         createPartition({
           topic,
           partition,
-          queue: createRecordQueue({ partition, budget, chunkBytesMax }),
+          queue: createRecordQueue({ partition, loadWithinBudget, chunkBytesMax }),
           apply,
           waitForPrerequisites: createWaitForPrerequisites(positions, prerequisitesOf),
           onApplied,

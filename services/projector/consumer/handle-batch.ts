@@ -3,7 +3,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { type Fetched, fetchedFrom } from '../../../shared/kafka/kafkajs-patch.ts';
 import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Received } from '../partition/fetch-state.ts';
+import type { FetchResult } from '../partition/fetch-state.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';
 
@@ -32,11 +32,11 @@ export function handleBatch(
   if (expected === null) return;
   const fetched = fetchedFrom(payload.batch);
   if (fetched.error !== null) {
-    assigned.fetchState.fetchFailed(fetched.error);
+    assigned.fetchState.onFetchFailed(fetched.error);
     return assignment.backOff(assigned);
   }
-  if (fetched.throttledMs > 0) return assigned.fetchState.fetchThrottled(fetched.throttledMs);
-  assigned.fetchState.fetchSucceeded();
+  if (fetched.throttledMs > 0) return assigned.fetchState.onFetchThrottled(fetched.throttledMs);
+  assigned.fetchState.onFetchSucceeded();
   if (fetched.offset !== expected) {
     // With several brokers, kafkajs may deliver a batch that was fetched for an earlier assignment.
     logger.warn(
@@ -62,7 +62,7 @@ export function handleBatch(
 }
 
 /** Leaves out the batches after the load of a build, because the build fetches them again once it is loaded. */
-function beforeLoadEnd(fetched: Fetched, loadEnd: number): Received {
+function beforeLoadEnd(fetched: Fetched, loadEnd: number): FetchResult {
   const later = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
   if (!later) return fetched;
   return {

@@ -9,7 +9,7 @@ import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
-import type { ReadFrom } from '../partition/fetch-state.ts';
+import type { FetchStart } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Assignment } from './assignment.ts';
 import { findGap, gapConfirmationsMin, GapFound, type LogNow } from './gap-detector.ts';
@@ -36,7 +36,7 @@ export type ResumeDeps = StartOffsetDeps & {
 };
 
 /** The offset from which a partition starts to read, and the offsets that were compared to find it. */
-export type StartOffset = ReadFrom & {
+export type StartOffset = FetchStart & {
   assigned: Partition;
   /** The recorded position; 0 without one. */
   applied: number;

@@ -28,7 +28,7 @@ export const noHeaders = varint(0);
 
 /** Describes headers that exceed their limits; null for others. */
 export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | null =>
-  headers.length > headersBytesMax || readVarint({ bytes: headers, at: 0 }) > headersMax
+  headers.length > headersBytesMax || readVarint({ bytes: headers, index: 0 }) > headersMax
     ? `headers: must be at most ${headersMax}, and take at most ${headersBytesMax} bytes`
     : null;
 
@@ -38,12 +38,12 @@ export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | 
  * without being decoded.
  */
 export function readHeaders(headers: KafkaRecord['headers']): Headers {
-  const cursor = { bytes: headers, at: 0 };
+  const cursor = { bytes: headers, index: 0 };
   const found: Headers = new Map();
   for (let left = readVarint(cursor); left > 0; left -= 1) {
-    const start = skipBytes(cursor) ?? cursor.at;
-    const isWanted = wantedLengths.has(cursor.at - start);
-    const name = isWanted ? headers.toString('latin1', start, cursor.at).toLowerCase() : '';
+    const start = skipBytes(cursor) ?? cursor.index;
+    const isWanted = wantedLengths.has(cursor.index - start);
+    const name = isWanted ? headers.toString('latin1', start, cursor.index).toLowerCase() : '';
     if (!wanted.has(name)) {
       skipBytes(cursor);
       continue;
@@ -58,19 +58,19 @@ export function readHeaders(headers: KafkaRecord['headers']): Headers {
 
 /** The number of headers, and the bytes of their names and values. */
 export function measureHeaders(headers: KafkaRecord['headers']): { count: number; bytes: number } {
-  const cursor = { bytes: headers, at: 0 };
+  const cursor = { bytes: headers, index: 0 };
   const count = readVarint(cursor);
   let bytes = 0;
   for (let left = 2 * count; left > 0; left -= 1) {
     const start = skipBytes(cursor);
-    if (start !== null) bytes += cursor.at - start;
+    if (start !== null) bytes += cursor.index - start;
   }
   return { count, bytes };
 }
 
 /** Decodes all headers of a record, in their order. The values are parts of `headers`, not copies. */
 export function decodeHeaders(headers: KafkaRecord['headers']): RecordHeader[] {
-  const cursor = { bytes: headers, at: 0 };
+  const cursor = { bytes: headers, index: 0 };
   return Array.from({ length: readVarint(cursor) }, () => ({
     name: String(readBytes(cursor) ?? ''),
     value: readBytes(cursor),

@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot.ts';
 
 /** The partitions that the group has assigned to this process, as the commit loop and the loops beside it need them. */
 export type AssignedPartitions = {
-  /** Calls `listener` after each chunk that is applied from now on. */
+  /** Calls `listener` after each later chunk that is applied. */
   onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
   /** The progress of each assigned partition, and the reason why its records wait. */
   snapshot: (ends?: LogState['ends']) => Snapshot[];
@@ -19,7 +19,7 @@ export type AssignedPartitions = {
 
 /** The parts that all partitions of a process share. */
 export type SharedByPartitions = Pick<PartitionDeps, 'onApplied'> &
-  Pick<RecordQueueDeps, 'budget' | 'chunkBytesMax'>;
+  Pick<RecordQueueDeps, 'loadWithinBudget' | 'chunkBytesMax'>;
 
 /** Creates a partition that is assigned to this process. */
 export type CreatePartition = (place: TopicPartition, shared: SharedByPartitions) => Partition;

@@ -2,28 +2,31 @@ import assert from 'node:assert';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
 /** Loads a value within a budget of memory. The caller releases each value once, when the value is no longer used. */
-export type Budget = <T extends { bytes: number }>(
+export type LoadWithinBudget = <T extends { bytes: number }>(
   load: () => Promise<T>,
 ) => Promise<{ value: T; release: () => void }>;
 
 const ignore = () => undefined;
 
-/** The part of the budget from which a released value is counted as garbage. V8 collects smaller values in time. */
-const garbagePartMin = 1 / 4;
+/** A released value of at least this share of the budget counts as garbage. V8 collects smaller values in time. */
+const garbageShareMin = 1 / 4;
 
 /**
  * Loads values of unknown size one after another, in the order of the calls. A value that does not fit waits until
  * callers have released enough other values, so all values take at most the budget and one more value. V8 frees
  * released values late. If they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
  */
-export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
+export function createBudget(bytesMax: number, collectGarbage: () => void): LoadWithinBudget {
   let usedBytes = 0;
   let garbageBytes = 0;
-  let released = () => {};
-  let previous: Promise<unknown> = Promise.resolve();
-  const oneIsReleased = () => new Promise<void>((resolve) => (released = resolve));
+  let onReleased = () => {};
+  let previousLoad: Promise<unknown> = Promise.resolve();
+  const nextRelease = () =>
+    new Promise<void>((resolve) => {
+      onReleased = resolve;
+    });
   const loadAndWait = async <T extends { bytes: number }>(load: () => Promise<T>) => {
-    while (usedBytes > bytesMax) await oneIsReleased();
+    while (usedBytes > bytesMax) await nextRelease();
     if (garbageBytes > bytesMax) {
       // The worker that has released a value still refers to it in this iteration of the event loop.
       await nextIteration();
@@ -34,22 +37,22 @@ export function createBudget(bytesMax: number, collectGarbage: () => void): Budg
       garbageBytes = Infinity;
       throw error;
     });
-    while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await oneIsReleased();
+    while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await nextRelease();
     usedBytes += value.bytes;
     let isReleased = false;
     const release = () => {
       assert(!isReleased, 'the memory of a value is released once');
       isReleased = true;
       usedBytes -= value.bytes;
-      if (value.bytes >= bytesMax * garbagePartMin) garbageBytes += value.bytes;
-      released();
+      if (value.bytes >= bytesMax * garbageShareMin) garbageBytes += value.bytes;
+      onReleased();
     };
     return { value, release };
   };
   return (load) => {
-    const loaded = previous.then(() => loadAndWait(load));
-    // Without the value, which this promise would keep in memory.
-    previous = loaded.then(ignore, ignore);
+    const loaded = previousLoad.then(() => loadAndWait(load));
+    // Drops the value. Otherwise this promise would keep the value in memory until the next load.
+    previousLoad = loaded.then(ignore, ignore);
     return loaded;
   };
 }

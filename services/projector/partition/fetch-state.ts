@@ -3,8 +3,9 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
-/** The checked start of a partition. The other fields are those of `FetchState`. */
-export type ReadFrom = {
+/** The start of a partition, after its log has been compared. The getters of `FetchState` explain the fields. */
+export type FetchStart = {
+  /** The first value of `nextOffset`. */
   offset: number;
   leaderEpoch: number;
   comparedEpoch: number;
@@ -12,11 +13,11 @@ export type ReadFrom = {
   topicId: string | null;
 };
 
-/** The result of one fetch, from the next offset on. The other fields are those of `FetchState`. */
-export type Received = {
+/** The result of one fetch from the next offset on. The getters of `FetchState` explain the other fields. */
+export type FetchResult = {
   /** The batches that have records. */
   batches: RawBatch[];
-  /** The next offset to fetch. It is after the batches without records, too. */
+  /** The offset to fetch after this result. Fetched batches without records come before it. */
   nextOffset: number;
   leaderEpoch: number;
   endOffset: number;
@@ -25,11 +26,11 @@ export type Received = {
 /**
  * The progress of the fetches of one partition, and the identity of the log that they read.
  *
- *   start                          start-offsets.ts has found the offset, and compared the log
- *   fetchSucceeded                 the broker can deliver again
- *   receive                        handle-batch.ts queues the fetched records
- *   fetchFailed, fetchThrottled    the broker delivered no records; `status` shows this as the reason
- *   markUncompared → setCompared   a new leader: gap-detector.ts compares its log before records are queued
+ *   start                               start-offsets.ts has found the offset, and compared the log
+ *   onFetchSucceeded                    the broker can deliver again
+ *   receive                             handle-batch.ts queues the fetched records
+ *   onFetchFailed, onFetchThrottled     the broker delivered no records; `status` shows this as the reason
+ *   markUncompared, then setCompared    a new leader: gap-detector.ts compares its log before records are queued
  */
 export class FetchState {
   readonly #place: TopicPartition;
@@ -49,7 +50,7 @@ export class FetchState {
     this.#logger = logger;
   }
 
-  /** Offset of the next record to fetch; null until the start offset is found. */
+  /** The offset of the next record to fetch; null until the start offset is found. */
   get nextOffset(): number | null {
     return this.#nextOffset;
   }
@@ -67,7 +68,7 @@ export class FetchState {
     return this.#comparedEpoch;
   }
 
-  /** The epoch of the last batch that was not queued, because its leader's log was not compared; -1 without one. */
+  /** The epoch of the last batch that was not queued because its leader's log was not compared; -1 without one. */
   get uncomparedEpoch(): number {
     return this.#uncomparedEpoch;
   }
@@ -97,7 +98,7 @@ export class FetchState {
     return this.#throttledMs;
   }
 
-  start({ offset, leaderEpoch, comparedEpoch, endOffset, topicId }: ReadFrom): void {
+  start({ offset, leaderEpoch, comparedEpoch, endOffset, topicId }: FetchStart): void {
     assert(this.#nextOffset === null, 'a partition is started once');
     assert(offset <= endOffset, 'a partition starts within its log');
     this.#nextOffset = offset;
@@ -107,46 +108,46 @@ export class FetchState {
     this.#endOffset = endOffset;
   }
 
-  receive({ nextOffset, leaderEpoch, endOffset }: Received): void {
+  receive({ nextOffset, leaderEpoch, endOffset }: FetchResult): void {
     assert(this.#nextOffset !== null, 'a partition is fetched once it is started');
     assert(nextOffset >= this.#nextOffset, 'the next offset to fetch never falls');
     this.#nextOffset = nextOffset;
     this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
-    // The broker may have read the end before the last of the records came.
+    // The broker may have determined the end of the log before a producer appended the last of these records.
     this.#endOffset = Math.max(this.#endOffset, endOffset, nextOffset);
   }
 
-  /** The broker cannot read the partition at the next offset. Each new error is logged once. */
-  fetchFailed(error: string): void {
+  /** The broker could not read the partition at the next offset. Logs an error that repeats only once. */
+  onFetchFailed(error: string): void {
     if (error !== this.#error)
       this.#logger.error({ ...this.#place, error }, 'a broker cannot read a partition');
     this.#error = error;
   }
 
-  /** The broker delivers nothing, because a quota throttles this client. */
-  fetchThrottled(ms: number): void {
+  /** The broker delivered nothing, because a quota throttles this client. */
+  onFetchThrottled(ms: number): void {
     this.#throttledMs = ms;
   }
 
-  /** The broker can read the partition, and delivers. */
-  fetchSucceeded(): void {
+  /** The broker has read the partition and delivered its records. */
+  onFetchSucceeded(): void {
     this.#error = null;
     this.#throttledMs = 0;
   }
 
-  /** A batch of this epoch waits until the log of its leader is compared. */
+  /** Sets the epoch of a batch that waits until the log of its leader is compared. */
   markUncompared(leaderEpoch: number): void {
     this.#uncomparedEpoch = leaderEpoch;
   }
 
-  /** The log of the leader with this epoch contains everything that was fetched. */
+  /** Sets the epoch of a leader whose log contains everything that was fetched. */
   setCompared(leaderEpoch: number): void {
     this.#comparedEpoch = leaderEpoch;
   }
 
   /**
-   * Allowed only until the first record is read. Later, the gap detector would take the records of the former topic for
-   * records of the new one, whose first records would be missing unnoticed.
+   * Sets the id of a topic that was created again before this process read its first record. Later, the gap detector
+   * would take the records that were read of the former topic for records of the new one, and miss the gap.
    */
   setTopicId(topicId: string): void {
     const hasRead = this.#nextOffset !== null && this.#nextOffset > 0;
@@ -154,12 +155,12 @@ export class FetchState {
     this.#topicId = topicId;
   }
 
-  /** Sets whether the queues of its topic are full. Called at each decision to fetch. */
+  /** Sets whether the queues of the topic are full. fetch-control.ts calls this before each decision to fetch. */
   setTopicFull(isFull: boolean): void {
     this.#isTopicFull = isFull;
   }
 
-  /** Whether its next record before `loadEnd` may be fetched. Otherwise the partition does not wait for its broker. */
+  /** Whether the next record comes before `loadEnd` and may be fetched. Otherwise no wait is due to the broker. */
   isFetchable(loadEnd: number): boolean {
     return !this.#isTopicFull && this.#nextOffset !== null && this.#nextOffset < loadEnd;
   }

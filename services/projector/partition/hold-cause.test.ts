@@ -12,7 +12,7 @@ describe('the cause for which the records of a partition wait', () => {
   };
   const unreadableAt = (offset: number): Partition => {
     const partition = startedAt(offset);
-    partition.fetchState.fetchFailed('UNKNOWN');
+    partition.fetchState.onFetchFailed('UNKNOWN');
     return partition;
   };
 
@@ -87,13 +87,13 @@ describe('the cause for which the records of a partition wait', () => {
   test('is the broker that cannot read the partition, once the fetched records are applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
-    partition.fetchState.fetchFailed('UNKNOWN');
+    partition.fetchState.onFetchFailed('UNKNOWN');
     const secondAttempt = await attempt(1);
     expect(causeOf(partition)).toBe('failing');
     secondAttempt.end();
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
-    partition.fetchState.fetchSucceeded();
+    partition.fetchState.onFetchSucceeded();
     expect(causeOf(partition)).toBe('undelivered');
   });
 

@@ -7,8 +7,8 @@ import {
   readRecord,
 } from '../../../shared/kafka/record-format.ts';
 
-/** The progress in a batch: the byte at which the next record begins, and the number of records before it. */
-export type BatchPlace = { at: number; count: number };
+/** The next record of a batch: the index of its first byte, and the number of records before it. */
+export type BatchPlace = { index: number; count: number };
 
 /** A decompressed batch, whose records are decoded on demand. */
 export type OpenBatch = {
@@ -31,47 +31,51 @@ type ReadRecords = {
 
 /** Decompresses a batch. Rejects if that is impossible. */
 export async function openBatch(partition: number, bytes: Buffer): Promise<OpenBatch> {
-  const records = await decompress(bytes);
+  const content = await decompress(bytes);
   const header = batchHeader(bytes);
   if (header.recordCount < 0) throw new RangeError('its number of records is negative');
-  const isCopy = header.codec !== null;
+  const isDecompressed = header.codec !== null;
   return {
-    bytes: isCopy ? records.length : 0,
+    bytes: isDecompressed ? content.length : 0,
     read: (place, recordsMax, bytesMax) => {
-      const left = header.recordCount - place.count;
-      const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
-      const isEnd = probed.count === left;
+      const unreadCount = header.recordCount - place.count;
+      const measured = measure(
+        { bytes: content, index: place.index },
+        Math.min(unreadCount, recordsMax),
+        bytesMax,
+      );
+      const isEnd = measured.count === unreadCount;
+      const readBytes = measured.end - place.index;
       // Records that are read in parts are copied, so that they do not keep the whole batch in memory. The caller keeps
       // the batch while it uses a record that is larger than the limit: a copy would take that memory twice.
-      const isPart = place.at > 0 || !isEnd;
-      const isWithinLimit = probed.end - place.at <= bytesMax;
-      const cursor =
-        isCopy && isPart && isWithinLimit
-          ? { bytes: Buffer.from(records.subarray(place.at, probed.end)), at: 0 }
-          : { bytes: records, at: place.at };
-      const decoded = decode(cursor, { ...header, partition }, probed.count);
-      const count = place.count + decoded.records.length;
+      const isPart = place.index > 0 || !isEnd;
+      const isCopied = isDecompressed && isPart && readBytes <= bytesMax;
+      const cursor = isCopied
+        ? { bytes: Buffer.from(content.subarray(place.index, measured.end)), index: 0 }
+        : { bytes: content, index: place.index };
+      const decoded = decode(cursor, { ...header, partition }, measured.count);
       return {
         records: decoded.records,
-        bytes: probed.end - place.at,
-        place: { at: probed.end, count },
+        bytes: readBytes,
+        place: { index: measured.end, count: place.count + decoded.records.length },
         isEnd,
-        error: decoded.error ?? probed.error,
+        error: decoded.error ?? measured.error,
       };
     },
   };
 }
 
 /** Finds the end of the next records that fit into the limits, and counts them, without decoding them. */
-function probe(cursor: Cursor, recordsMax: number, bytesMax: number) {
-  const start = cursor.at;
+function measure(cursor: Cursor, recordsMax: number, bytesMax: number) {
+  const start = cursor.index;
   let count = 0;
   let end = start;
   try {
     while (count < recordsMax) {
-      const next = endOfRecord(cursor);
-      if (count > 0 && next - start > bytesMax) break;
-      end = cursor.at = next;
+      const recordEnd = endOfRecord(cursor);
+      if (count > 0 && recordEnd - start > bytesMax) break;
+      cursor.index = recordEnd;
+      end = recordEnd;
       count += 1;
     }
     return { count, end };

@@ -1,4 +1,4 @@
-import { mayFollow, type PartitionState } from './partition-state.ts';
+import { mayBecome, type PartitionState } from './partition-state.ts';
 
 const states: Record<PartitionState['name'], PartitionState> = {
   'finding-start': { name: 'finding-start' },
@@ -17,10 +17,10 @@ test.each<[PartitionState['name'], PartitionState['name'][]]>([
   ['retrying', ['finding-start', 'idle', 'waiting']],
   ['stopped', ['finding-start', 'idle', 'waiting', 'applying', 'retrying']],
 ])('a partition that is %s does not become %j', (before, impossible) => {
-  expect(impossible.filter((after) => mayFollow(states[before], states[after]))).toEqual([]);
+  expect(impossible.filter((after) => mayBecome(states[before], states[after]))).toEqual([]);
 });
 
 test('a partition may stop in every other state', () => {
   const all = Object.values(states).filter(({ name }) => name !== 'stopped');
-  expect(all.every((state) => mayFollow(state, states.stopped))).toBe(true);
+  expect(all.every((state) => mayBecome(state, states.stopped))).toBe(true);
 });

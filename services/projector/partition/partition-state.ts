@@ -11,11 +11,11 @@ export type PartitionState =
   /** A chunk is taken from the queue and applied. `isConflicting`: its documents are written again and again. */
   | { name: 'applying'; isConflicting: boolean }
   /**
-   * An attempt has failed. The next one comes after a pause, and may be in progress. `isQueued`: it waits for the chunk
-   * of another partition.
+   * An attempt has failed. The next one comes after a pause, or is in progress. `isQueued`: it waits for the chunk of
+   * another partition.
    */
   | { name: 'retrying'; isQueued: boolean }
-  /** No further chunk is begun. The one in progress may still end. No other state follows. */
+  /** The partition begins no further chunk. The chunk in progress may still end. No other state follows. */
   | { name: 'stopped' };
 
 /*
@@ -39,11 +39,14 @@ const nextStates: Record<PartitionState['name'], PartitionState['name'][]> = {
   stopped: [],
 };
 
-/** Whether `after` may follow `before`. */
-export const mayFollow = (before: PartitionState, after: PartitionState): boolean =>
-  nextStates[before.name].includes(after.name);
+/** Whether a partition may enter the state `next` from the state `current`. */
+export const mayBecome = (current: PartitionState, next: PartitionState): boolean =>
+  nextStates[current.name].includes(next.name);
 
-/** Returns why records wait in this state, if there are any. Null once it is stopped: the saved cause then stays. */
+/**
+ * Returns the reason why records wait in this state, if there are any. A stopped partition has none (null), so that the
+ * reason that was saved last stays.
+ */
 export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause | null {
   switch (state.name) {
     case 'finding-start':

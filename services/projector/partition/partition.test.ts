@@ -19,7 +19,7 @@ import { createRecordQueue, type RecordQueue } from './record-queue.ts';
 function countingQueue() {
   const queue = createRecordQueue({
     partition: 0,
-    budget: createBudget(1, () => undefined),
+    loadWithinBudget: createBudget(1, () => undefined),
     chunkBytesMax: () => 1_000,
   });
   const calls = { releaseBatch: 0, close: 0 };

@@ -10,10 +10,10 @@ import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
 import type { Applied, Apply, Arrival, Attempt, TakenChunk } from '../hand-over.ts';
-import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
-import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-state.ts';
+import { type FetchResult, type FetchStart, FetchState } from './fetch-state.ts';
+import { causeOf, isQueued, mayBecome, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
-import type { RecordQueue, Taken } from './record-queue.ts';
+import type { RecordQueue, TakenRecords } from './record-queue.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
 
@@ -28,22 +28,20 @@ export type PartitionDeps = TopicPartition & {
   queue: RecordQueue;
   apply: Apply;
   waitForPrerequisites: WaitForPrerequisites;
-  /** Reads which records of the partition an operator skips. Called before each attempt but the first. */
+  /** Reads which records of the partition an operator skips. Called before each attempt after the first. */
   readSkips: (place: TopicPartition) => Promise<SkippedOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
   onApplied: (partition: Partition, applied: Applied) => void;
   /** An invariant is violated. The partition has stopped; the process must exit with an error. */
   onFatal: (error: Error) => void;
   logger: Logger;
-  /** Limits the lines about refusals of the servers, of all partitions together. */
+  /** Limits the log lines about refusals of the servers. All partitions share the limit. */
   limitRefusals: LogLimit;
-  /** The first pause before a failed chunk is retried, in milliseconds. Each further pause is longer by this time. */
+  /** The first pause before a failed chunk is retried, in milliseconds. Each later pause is longer by this time. */
   retryDelayMs: number;
 };
 
-/**
- * The time after which a batch that is applied in parts gives its memory back to the other partitions, in milliseconds.
- */
+/** After this time, a batch that is applied in parts gives its memory back to the other partitions, in milliseconds. */
 const releaseBatchAfterMs = 1_000;
 
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
@@ -53,8 +51,8 @@ const retryPauseMaxMs = 10_000;
 const nothingApplied: Applied = { events: 0, rejected: [], times: [] };
 
 /**
- * One assigned partition, which applies its fetched records in the order of the log. It owns its state: other modules
- * read the state, and report events. partition-state.ts draws the states.
+ * One assigned partition, which applies its fetched records in the order of the log. Only the partition changes its
+ * state. Other modules read the state and report events. partition-state.ts draws the states.
  *
  *   start            its start offset is found: batches may be fetched
  *   receive          queues batches, and starts `#applyQueue` unless it runs. Each chunk takes these steps:
@@ -85,7 +83,7 @@ export class Partition {
     this.#deps = deps;
   }
 
-  /** Offset of the next record to apply; null until the partition is started. */
+  /** The offset of the next record to apply; null until the partition is started. */
   get position(): number | null {
     return this.#position;
   }
@@ -101,8 +99,8 @@ export class Partition {
   }
 
   /**
-   * Returns how far it is applied, and why its next records wait. The offsets of its `log`, if known, show an open
-   * transaction. The consumer does not fetch it from `loadEnd` on.
+   * Returns how far the partition is applied, and why its next records wait. The offsets of its `log`, if known, show
+   * an open transaction. The consumer does not fetch records from `loadEnd` on.
    */
   snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>, loadEnd = Infinity): Snapshot {
     const cause = this.#holdCause(log, loadEnd);
@@ -122,25 +120,25 @@ export class Partition {
     return snapshot;
   }
 
-  /** Sets the offset from which it is fetched, and the offset that the group has committed. */
-  start(from: ReadFrom, committed: number): void {
-    this.fetchState.start(from);
-    this.#position = from.offset;
-    this.#leaderEpoch = from.leaderEpoch;
+  /** Sets the offset at which fetching starts, and the offset that the group has committed. */
+  start(start: FetchStart, committed: number): void {
+    this.fetchState.start(start);
+    this.#position = start.offset;
+    this.#leaderEpoch = start.leaderEpoch;
     this.#committed = committed;
     this.#setState({ name: 'idle' });
   }
 
   /** Queues the batches that were fetched from the next offset on. */
-  receive(received: Received): void {
+  receive(received: FetchResult): void {
     this.fetchState.receive(received);
     this.#deps.queue.push(received.batches, received.nextOffset, this.fetchState.leaderEpoch);
     this.#startApplying();
   }
 
   /**
-   * A broker has answered a fetch. While the queue is empty, only the broker can deliver more, so the partition is not
-   * stuck.
+   * Called when a broker has answered a fetch. While the queue is empty, only the broker can deliver more, so the
+   * partition is not stuck.
    */
   onFetched(): void {
     if (this.#state.name === 'idle') this.countBrokerWait();
@@ -151,7 +149,7 @@ export class Partition {
     this.#progressCount += 1;
   }
 
-  /** The group has committed this offset. */
+  /** Sets the offset that the group has committed. */
   setCommitted(offset: number): void {
     this.#committed = offset;
   }
@@ -164,8 +162,8 @@ export class Partition {
   }
 
   /**
-   * Stops; resolves when nothing runs any more. The chunk in progress has `graceMs` to finish. Then its signal aborts,
-   * and the next owner of the partition applies the chunk again.
+   * Stops, and resolves when no chunk is in progress. The chunk in progress has `graceMs` to finish. Then its signal
+   * aborts, and the next owner of the partition applies the chunk again.
    */
   async stop(graceMs: number): Promise<void> {
     this.#close();
@@ -183,12 +181,12 @@ export class Partition {
 
   /** The only writer of the state. */
   #setState(state: PartitionState): void {
-    const before = this.#state;
-    if (before.name === 'stopped' || isDeepStrictEqual(before, state)) return;
-    assert(mayFollow(before, state), `a partition is not ${state.name} after ${before.name}`);
+    const former = this.#state;
+    if (former.name === 'stopped' || isDeepStrictEqual(former, state)) return;
+    assert(mayBecome(former, state), `a partition is not ${state.name} after ${former.name}`);
     this.#state = state;
     const { topic, partition, position } = this;
-    this.#deps.logger.debug({ topic, partition, position, before, after: state }, 'partition state');
+    this.#deps.logger.debug({ topic, partition, position, before: former, after: state }, 'partition state');
   }
 
   #holdCause(log: Pick<LogOffsets, 'end' | 'stable'> | undefined, loadEnd: number): HoldCause | null {
@@ -196,7 +194,7 @@ export class Partition {
     if (cause === null || this.#position === null) return cause;
     if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
     if (this.#position !== this.fetchState.nextOffset) return cause;
-    // All that was fetched is applied.
+    // All fetched records are applied.
     if (this.fetchState.hasFailed) return 'unreadable';
     if (this.fetchState.isComparing) return 'new_leader';
     return cause === 'backlog' && this.fetchState.isFetchable(loadEnd) ? 'undelivered' : cause;
@@ -224,7 +222,7 @@ export class Partition {
     this.#setState({ name: 'idle' });
   }
 
-  // Not part of the loop, whose variables would keep the records in memory while it takes the next ones.
+  // Separate from the loop of `#applyQueue`. A variable there would keep the records in memory during the next `take`.
   async #applyNext(): Promise<void> {
     const { queue } = this.#deps;
     const position = this.#position;
@@ -259,8 +257,8 @@ export class Partition {
     this.#setState(applying);
   }
 
-  /** Applies records, and tries again until every record is applied. Only an operator can skip a record. */
-  async #apply({ records }: Taken, arrival: Arrival): Promise<Applied> {
+  /** Applies records, and retries until every record is applied. Only an operator can skip a record. */
+  async #apply({ records }: TakenRecords, arrival: Arrival): Promise<Applied> {
     if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;
     const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
@@ -297,7 +295,7 @@ export class Partition {
     };
   }
 
-  #advance({ nextOffset, leaderEpoch }: Taken): void {
+  #advance({ nextOffset, leaderEpoch }: TakenRecords): void {
     assert(this.#position !== null && nextOffset >= this.#position, 'the position never falls');
     assert(nextOffset <= (this.fetchState.nextOffset ?? -1), 'only fetched records are applied');
     this.#position = nextOffset;
@@ -308,14 +306,14 @@ export class Partition {
   async #retry<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const pauseMs = (attempt: number) => Math.min(this.#deps.retryDelayMs * attempt, retryPauseMaxMs);
     const onFailed = (error: unknown, attempt: number) => this.#onAttemptFailed(error, attempt);
-    const done = await retry({ pauseMs, onFailed, signal: this.#stopping.signal }, attemptOnce);
+    const result = await retry({ pauseMs, onFailed, signal: this.#stopping.signal }, attemptOnce);
     this.#setState(applying);
-    return done;
+    return result;
   }
 
   /**
-   * Throws if no other attempt follows. While MongoDB or the brokers are away, the failure counts as progress: the
-   * partition is not stuck, because a restart would not help.
+   * Throws if no other attempt follows. While MongoDB or the brokers are away, a failure counts as progress. Otherwise
+   * liveness would restart the process, which would not help.
    */
   #onAttemptFailed(error: unknown, attempt: number): void {
     const { topic, partition, position } = this;
@@ -324,9 +322,9 @@ export class Partition {
     if (error instanceof Revoked || this.#stopping.signal.aborted)
       throw new Revoked(`${topic}/${partition} is given up`);
     if (error instanceof AssertionError) throw error;
-    const logFailure = (more: object) =>
+    const logFailure = (leftOut: object) =>
       this.#deps.logger.error(
-        { error, topic, partition, position, attempt, ...more },
+        { error, topic, partition, position, attempt, ...leftOut },
         'could not apply the chunk; retrying (no record is skipped)',
       );
     if (isTransient(error)) {

@@ -4,21 +4,21 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 type PartitionPosition = { position: number; end: number; movedAtMs: number };
 
 /**
- * The positions of all partitions that this process knows, also of those of other projectors. The consumer reports its
- * own positions, the commit loop the recorded ones. A partition that waits for its prerequisites reads them.
+ * The positions of all partitions that this process knows. The consumer reports those of its own partitions, and the
+ * commit loop those that other projectors have saved. A partition that waits for its prerequisites reads them.
  */
 export type Positions = {
-  /** Notes a position up to which every record is applied, or the end of a log. Neither ever decreases. */
-  observe: (key: string, known: { position?: number; end?: number }) => void;
-  /** Whether every record up to this offset, itself included, has been fully applied. */
+  /** Updates the position up to which every record is applied, or the end of the log. An older value has no effect. */
+  observe: (key: string, observed: { position?: number; end?: number }) => void;
+  /** Whether the record at this offset and all earlier ones have been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
   /**
    * Sets the offsets up to which a build loads each partition; null once it is loaded. The projector fetches later
-   * records only after the load. Among the backlog, each of them would cost a batch and repeated refreshes.
+   * records only after the load. During the load, each of them would cost a separate batch and repeated refreshes.
    */
   setLoadEnds: (ends: ReadonlyMap<string, number> | null) => void;
   isLoading: () => boolean;
-  /** Calls `listener` whenever `setLoadEnds` was called. */
+  /** Calls `listener` after each `setLoadEnds`. */
   onLoadChange: (listener: () => void) => void;
   /** The offset from which on a partition is not fetched during a load; infinite outside a load. */
   loadEnd: (key: string) => number;
@@ -26,8 +26,8 @@ export type Positions = {
   /** The end offsets of the partitions of the topics, or the offsets up to which a build loads them. */
   catchUpTargets: (topics: string[]) => Map<string, number>;
   /**
-   * Whether any partition is below its target and still moving. A stalled partition is ignored, except during a load,
-   * which cannot end without the partition.
+   * Whether any partition is below its target and still moving. A stalled partition counts only during a load, because
+   * the load cannot end without it.
    */
   isCatchingUp: (targets: Map<string, number>) => boolean;
 };

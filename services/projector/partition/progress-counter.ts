@@ -1,21 +1,23 @@
+/** Call this at each durable part of an attempt. `isSaved`: a later attempt begins after this part. */
+type CountPart = (isSaved?: boolean) => void;
+
 /**
  * Counts the progress of attempts that each repeat the whole chunk: only parts beyond the furthest earlier attempt
  * count. Otherwise a chunk that fails again and again would never count as stuck. Call the returned function at the
- * start of each attempt. This call returns the function for each durable part. `isSaved`: a later attempt begins
- * after this part.
+ * start of each attempt.
  */
-export function createProgressCounter(onProgress: () => void): () => (isSaved?: boolean) => void {
-  let furthest = 0;
+export function createProgressCounter(onProgress: () => void): () => CountPart {
+  let furthestPart = 0;
   return () => {
-    let done = 0;
+    let part = 0;
     return (isSaved = false) => {
       if (isSaved) {
-        done = 0;
-        furthest = 0;
+        part = 0;
+        furthestPart = 0;
       }
-      done += 1;
-      if (done <= furthest) return;
-      furthest = done;
+      part += 1;
+      if (part <= furthestPart) return;
+      furthestPart = part;
       onProgress();
     };
   };

@@ -21,7 +21,7 @@ const batch = (from: number, to: number, changes: Partial<ExampleBatch> = {}) =>
 const budgetOf = (bytesMax: number) => createBudget(bytesMax, () => undefined);
 
 const given = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
-  createRecordQueue({ partition: 3, budget, chunkBytesMax: () => chunkBytesMax });
+  createRecordQueue({ partition: 3, loadWithinBudget: budget, chunkBytesMax: () => chunkBytesMax });
 
 /** The offsets of each chunk until the queue is empty, and the position after each. */
 async function drain(queue: RecordQueue, position: number, onTaken: () => void = () => undefined) {

@@ -9,7 +9,7 @@ import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { noHeaders } from '../events/headers.ts';
-import type { Budget } from './budget.ts';
+import type { LoadWithinBudget } from './budget.ts';
 import { type BatchPlace, type OpenBatch, openBatch } from './open-batch.ts';
 
 /**
@@ -18,25 +18,25 @@ import { type BatchPlace, type OpenBatch, openBatch } from './open-batch.ts';
  */
 export const chunkRecordsMax = 1_000;
 
-/** The memory of the objects for each queued batch, besides its bytes. */
+/** The memory of the objects that represent a queued batch, besides the bytes of the batch. */
 const batchOverheadBytes = 400;
 
 /** The next records of a partition, taken from its queue. The caller releases them once. */
-export type Taken = {
+export type TakenRecords = {
   records: KafkaRecord[];
-  /** When the first of them was fetched, in milliseconds of the monotonic clock. */
+  /** When the first record was fetched, in milliseconds of the monotonic clock. */
   fetchedMs: number;
   /** The offset after these records, and after the control records that follow. */
   nextOffset: number;
-  /** The leader epoch of the last batch from which the worker took records; -1 without one. */
+  /** The leader epoch of the last batch from which the queue took records; -1 without one. */
   leaderEpoch: number;
-  /** Whether the records exceed their share of the memory. Their batch is then kept until `release`. */
+  /** Whether the records exceed their share of the memory. Their batch then stays decompressed until `release`. */
   isLarge: boolean;
-  /** Whether their batch has no more records. */
+  /** Whether the batch of large records has no more records. */
   isReadToEnd: boolean;
 };
 
-/** The fetched batches of one partition, in the order of the log. Each is decoded when it is the next. */
+/** The fetched batches of one partition, in the order of the log. A batch is decoded when it becomes the first one. */
 export type RecordQueue = {
   /**
    * Queues batches that have records. `nextOffset` is the offset after everything that was fetched with them.
@@ -44,41 +44,44 @@ export type RecordQueue = {
    */
   push: (batches: RawBatch[], nextOffset: number, leaderEpoch?: number) => void;
   isEmpty: () => boolean;
-  /** The size of the queued batches, compressed, and of a batch above its share whose last records are used. */
+  /**
+   * The compressed size of the queued batches. It includes a batch above its share that has left the queue, until its
+   * last records are released.
+   */
   bytes: () => number;
   /**
    * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax`, but at least one. Replaces
    * records that cannot be decoded by one record with the error. Rejects if the process has no memory for the next
    * batch. The caller then tries again.
    */
-  take: (position: number) => Promise<Taken>;
-  /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
-  releaseBatch: (taken?: Taken) => void;
-  /** Frees the memory of records, and of their batch, above their share. Called once they are applied or given up. */
-  release: (taken: Taken) => void;
-  /** Empties the queue. A closed queue takes no further batches. */
+  take: (position: number) => Promise<TakenRecords>;
+  /** Frees the decompressed first batch, unless `taken` are large records of it. */
+  releaseBatch: (taken?: TakenRecords) => void;
+  /** Frees the batch of large records. The partition calls this once it has applied or given up any taken records. */
+  release: (taken: TakenRecords) => void;
+  /** Empties the queue. A closed queue ignores further batches. */
   close: () => void;
 };
 
-/** A batch, or the control records after one. */
-type Queued = {
+/** A batch, or the control records after a batch. */
+type QueuedBatch = {
   /** Null for control records. */
   batch: RawBatch | null;
   nextOffset: number;
   leaderEpoch: number;
   fetchedMs: number;
-  /** The progress in the batch. */
+  /** The next record of the batch to take. */
   place: BatchPlace;
-  /** The error of its next record, which cannot be decoded. */
+  /** The error of the next record, if it cannot be decoded. */
   error?: unknown;
 };
 
-/** Taken records, and their bytes so far. */
-type Filling = Taken & { bytes: number };
+/** The records that a call of `take` has taken so far, and their bytes. */
+type TakenSoFar = TakenRecords & { bytes: number };
 
 export type RecordQueueDeps = {
   partition: number;
-  budget: Budget;
+  loadWithinBudget: LoadWithinBudget;
   /** The most bytes of decompressed records that are taken together. */
   chunkBytesMax: () => number;
 };
@@ -98,48 +101,49 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   let isClosed = false;
   const head = createHead(deps, () => isClosed);
   /** Removes the first batch. If its records are large, the batch stays decompressed until `release`. */
-  const shift = (taken: Taken): void => {
+  const removeFirst = (taken: TakenRecords): void => {
     if (taken.isLarge) taken.isReadToEnd = true;
     else head.release();
-    taken.nextOffset = batches.shift()?.nextOffset ?? taken.nextOffset;
+    taken.nextOffset = batches.removeFirst()?.nextOffset ?? taken.nextOffset;
   };
-  /** Takes records of the first batch. Returns whether more may be taken after them. */
-  const takeRecords = async (taken: Filling, first: Queued, batch: RawBatch, position: number) => {
+  /** Takes records of the first batch. Resolves to whether more may be taken after them. */
+  const takeRecords = async (taken: TakenSoFar, first: QueuedBatch, batch: RawBatch, position: number) => {
     const bytesMax = deps.chunkBytesMax();
     taken.leaderEpoch = first.leaderEpoch;
     taken.fetchedMs = Math.min(taken.fetchedMs, first.fetchedMs);
     const isEnd = await readInto(taken, first, () => head.open(batch.bytes), position, bytesMax);
     taken.isLarge = taken.records.length > 0 && taken.bytes > bytesMax;
-    if (isEnd) shift(taken);
+    if (isEnd) removeFirst(taken);
     return isEnd || taken.records.length === 0;
   };
-
-  /** Takes from the first batch. Returns whether more may be taken after it. */
-  const takeFrom = async (taken: Filling, first: Queued, position: number): Promise<boolean> => {
+  /** Takes from the first batch, if there is one. Resolves to whether more may be taken after it. */
+  const takeFromFirst = async (taken: TakenSoFar, position: number): Promise<boolean> => {
+    const first = batches.first();
+    if (!first) return false;
     const { batch, error } = first;
     if (batch === null) {
       taken.leaderEpoch = first.leaderEpoch;
-      shift(taken);
+      removeFirst(taken);
       return true;
     }
-    const isNext = taken.records.length === 0;
-    if (!isNext && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) return false;
+    const hasTaken = taken.records.length > 0;
+    // The next call of `take` then begins with this batch.
+    if (hasTaken && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) return false;
     if (error === undefined) return takeRecords(taken, first, batch, position);
     takeUndecodable(deps.partition, taken, first, batch);
-    shift(taken);
+    removeFirst(taken);
     return false;
   };
   return {
     push: (fetched, nextOffset, leaderEpoch = -1) => {
-      if (!isClosed) batches.push(queuedOf(fetched, nextOffset, leaderEpoch));
+      if (!isClosed) batches.push(toQueued(fetched, nextOffset, leaderEpoch));
     },
     isEmpty: () => batches.first() === undefined,
     bytes: batches.bytes,
     take: async (position) => {
-      const taken = emptyAt(position);
-      for (let first = batches.first(); first && !isClosed; first = batches.first()) {
-        if (!(await takeFrom(taken, first, position))) break;
-      }
+      const taken = nothingTaken(position);
+      let mayTakeMore = true;
+      while (mayTakeMore && !isClosed) mayTakeMore = await takeFromFirst(taken, position);
       return taken;
     },
     releaseBatch: (taken) => {
@@ -157,30 +161,30 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   };
 }
 
-/** The queued batches, and their bytes. A removed batch above its share is counted until `release`. */
+/** The queued batches, and their bytes. A removed batch above its share counts until `release`. */
 function createBatchList(shareBytes: () => number) {
-  const queue: Queued[] = [];
+  const queue: QueuedBatch[] = [];
   let queuedBytes = 0;
-  let keptBytes = 0;
+  let removedBytes = 0;
   return {
     first: () => queue[0],
-    bytes: () => queuedBytes + keptBytes,
-    push: (added: Queued[]) => {
+    bytes: () => queuedBytes + removedBytes,
+    push: (added: QueuedBatch[]) => {
       for (const queued of added) {
         queue.push(queued);
         queuedBytes += bytesOf(queued);
       }
     },
-    shift: (): Queued | undefined => {
+    removeFirst: (): QueuedBatch | undefined => {
       const first = queue.shift();
       if (!first) return undefined;
       queuedBytes -= bytesOf(first);
       const batchBytes = first.batch?.bytes.length ?? 0;
-      if (batchBytes > shareBytes()) keptBytes += batchBytes;
+      if (batchBytes > shareBytes()) removedBytes += batchBytes;
       return first;
     },
     release: () => {
-      keptBytes = 0;
+      removedBytes = 0;
     },
     clear: () => {
       queue.length = 0;
@@ -189,9 +193,9 @@ function createBatchList(shareBytes: () => number) {
   };
 }
 
-const bytesOf = ({ batch }: Queued): number => batchOverheadBytes + (batch?.bytes.length ?? 0);
+const bytesOf = ({ batch }: QueuedBatch): number => batchOverheadBytes + (batch?.bytes.length ?? 0);
 
-const emptyAt = (position: number): Filling => ({
+const nothingTaken = (position: number): TakenSoFar => ({
   records: [],
   fetchedMs: Infinity,
   nextOffset: position,
@@ -201,10 +205,10 @@ const emptyAt = (position: number): Filling => ({
   bytes: 0,
 });
 
-function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number): Queued[] {
-  const place = { at: 0, count: 0 };
+function toQueued(batches: RawBatch[], nextOffset: number, controlEpoch: number): QueuedBatch[] {
+  const place: BatchPlace = { index: 0, count: 0 };
   const fetchedMs = performance.now();
-  const queued: Queued[] = batches.map((batch) => ({
+  const queued: QueuedBatch[] = batches.map((batch) => ({
     batch,
     nextOffset: batch.lastOffset + 1,
     leaderEpoch: leaderEpochOf(batch.bytes),
@@ -221,42 +225,46 @@ function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number)
  * to its end.
  */
 async function readInto(
-  taken: Filling,
-  first: Queued,
+  taken: TakenSoFar,
+  first: QueuedBatch,
   open: () => Promise<OpenBatch>,
   position: number,
   bytesMax: number,
 ): Promise<boolean> {
   try {
     const opened = await open();
-    const read = opened.read(first.place, chunkRecordsMax - taken.records.length, bytesMax - taken.bytes);
+    const recordsMax = chunkRecordsMax - taken.records.length;
+    const read = opened.read(first.place, recordsMax, bytesMax - taken.bytes);
     first.place = read.place;
     first.error = read.error;
     taken.bytes += read.bytes;
-    taken.nextOffset = Math.max(taken.nextOffset, (read.records.at(-1)?.position.offset ?? -1) + 1);
+    const lastOffset = read.records.at(-1)?.position.offset ?? -1;
+    taken.nextOffset = Math.max(taken.nextOffset, lastOffset + 1);
     // The first batch may begin before the position.
     for (const record of read.records) {
       if (record.position.offset >= position) taken.records.push(record);
     }
     return read.isEnd && read.error === undefined;
   } catch (error) {
-    // Without memory, the records before this batch are taken now, and this batch by the next call.
-    const isNoMemory = classifyStoreError(error).errorClass === 'no-memory';
-    if (isNoMemory && taken.records.length === 0) throw error;
-    if (!isNoMemory) first.error = error;
-    return false;
+    if (classifyStoreError(error).errorClass !== 'no-memory') {
+      first.error = error;
+      return false;
+    }
+    // The caller applies the records before this batch, which frees memory. The next call then takes this batch.
+    if (taken.records.length > 0) return false;
+    throw error;
   }
 }
 
 /** Takes one record with the error in place of the records of a batch. */
-function takeUndecodable(partition: number, taken: Taken, first: Queued, batch: RawBatch): void {
+function takeUndecodable(partition: number, taken: TakenRecords, first: QueuedBatch, batch: RawBatch): void {
   taken.records = [undecodable(partition, taken.nextOffset, batch, first.error)];
   taken.leaderEpoch = first.leaderEpoch;
   taken.fetchedMs = first.fetchedMs;
 }
 
 /** Keeps the first batch of a queue decompressed, within the budget. */
-function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => boolean) {
+function createHead({ partition, loadWithinBudget }: RecordQueueDeps, isClosed: () => boolean) {
   let opened: { value: OpenBatch; release: () => void } | null = null;
   const release = () => {
     opened?.release();
@@ -265,7 +273,9 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
   return {
     open: async (bytes: Buffer): Promise<OpenBatch> => {
       const load = () => openBatch(partition, bytes);
-      opened ??= isCompressed(bytes) ? await budget(load) : { value: await load(), release: () => {} };
+      opened ??= isCompressed(bytes)
+        ? await loadWithinBudget(load)
+        : { value: await load(), release: () => {} };
       const { value } = opened;
       if (isClosed()) release();
       return value;
@@ -274,16 +284,16 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
   };
 }
 
-/** Whether a whole batch fits into the limits together with the records before it. */
-const fits = ({ bytes }: RawBatch, taken: Filling, bytesMax: number): boolean =>
+/** Whether all records of a batch fit into the limits, together with the records taken so far. */
+const fits = ({ bytes }: RawBatch, taken: TakenSoFar, bytesMax: number): boolean =>
   bytes.length >= batchHeaderBytes &&
   taken.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
   taken.bytes + bytes.length <= bytesMax;
 
-/** Creates the record that replaces the records of a batch from an offset on, with the error. */
-function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {
+/** Creates the record with the error, which replaces the records of a batch from an offset on. */
+function undecodable(partition: number, fromOffset: number, batch: RawBatch, error: unknown): KafkaRecord {
   const { lastOffset, bytes } = batch;
-  const offset = Math.max(from, batch.baseOffset);
+  const offset = Math.max(fromOffset, batch.baseOffset);
   return {
     key: null,
     value: bytes,

@@ -11,13 +11,13 @@ export type Snapshot = TopicPartition & {
   topicId: string | null;
   /** See `ObservedPartition` in liveness.ts. */
   progressCount: number;
-  /** The documents that a fan-out in progress has still to refresh, as far as known. */
+  /** The number of documents that a fan-out in progress has still to refresh, as far as known. */
   fanOutWaiting: number;
-  /** Set while its chunk waits for the chunk of another partition. Liveness then checks that partition instead. */
+  /** Set while the partition's chunk waits for the chunk of another partition. Liveness then checks that partition. */
   isQueued?: true;
-  /** The reason why its records wait, if there are any; absent once it is stopped. */
+  /** The reason why records of the partition wait, if there are any; absent once it is stopped. */
   cause?: HoldCause;
-  /** How long a quota makes the client wait, in milliseconds. Set if its records are therefore undelivered. */
+  /** How long a quota makes the client wait, in milliseconds. Set if records are undelivered because of the quota. */
   throttledMs?: number;
 };
 

@@ -4,7 +4,7 @@ import type { Positions } from './positions.ts';
 /** The number of records to apply from which a partition has a backlog. */
 const backlogMin = 200;
 const pollMs = 20;
-/** The longest that a partition waits in one backlog, in milliseconds, outside a load. */
+/** The longest wait of a partition in one backlog, in milliseconds. A load has no such limit. */
 const waitMaxMs = 10 * 60_000;
 
 /** The next chunk of a partition: its topic, its first offset, and the end of the log as last seen. */
@@ -14,9 +14,9 @@ type NextChunk = { topic: string; position: number; end: () => number };
  * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll.
  *
  * A partition with a backlog waits while its prerequisite topics have a backlog too. Otherwise most documents would be
- * written once without the entities that they refer to, and again after these. The wait is for the records that those
- * topics had when the wait began, for ten minutes at most, and for no stalled partition. While a build loads, it waits
- * for all prerequisites without these limits.
+ * written twice: first without the entities that they refer to, then with them. The wait has three limits: it is for
+ * the records that those topics had when the wait began, it lasts ten minutes at most, and it skips stalled partitions.
+ * While a build loads, it waits for all prerequisites without these limits.
  */
 export type WaitForPrerequisites = (
   next: NextChunk,
