@@ -33,7 +33,7 @@ export default class RunReporter {
 /** The titles that name a reason for their skip. A `describe` that is skipped as a whole counts once. */
 function skippedTitles(results) {
   const titles = new Set();
-  for (const { testFilePath, testResults } of results)
+  for (const { testFilePath, testResults } of results) {
     for (const { status, ancestorTitles, title } of testResults) {
       if (status !== 'pending') continue;
       const path = [...ancestorTitles, title];
@@ -41,5 +41,6 @@ function skippedTitles(results) {
       // A pending test without a reason was left out by an option of jest.
       if (end > 0) titles.add(`${basename(testFilePath)}: ${path.slice(0, end).join(' › ')}`);
     }
+  }
   return [...titles];
 }
