@@ -1,12 +1,9 @@
 import kafkajs from 'kafkajs';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
-import { readProgress } from '../../shared/control/progress.ts';
 import { classify, explained, isTransient } from '../../shared/kafka/errors.ts';
-import { type Member, readMembers } from '../../shared/kafka/group-members.ts';
+import { type Member, protocolOf, readMembers } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
-import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
-import { followedTopics } from '../../shared/kafka/other-topics.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -60,7 +57,8 @@ export async function readKafka(
     const isOutage = isTransient(error) && classify(error).fix === null;
     facts.problem ??= isOutage ? `${errorMessage(error)}. ${outageFix}` : explained(error);
   };
-  const memberships = await readMemberships(deps, generations);
+  const controlId = await readControlId(deps.control);
+  const database = deps.config.DATABASE_NAME;
   const reading = useKafka(async ({ admin, log }) => {
     const { missing, hidden } = await log.find(deps.topics);
     const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
@@ -73,9 +71,9 @@ export async function readKafka(
         (settings) => (facts.settings = settings),
         (error: unknown) => (facts.settingsProblem = errorMessage(error)),
       ),
-      ...memberships.map((own) => {
-        const { generation } = own.followed;
-        return readMembers(admin, groupIdOf(deps.config, generation), own).then(
+      ...generations.map(({ number: generation }) => {
+        const protocol = protocolOf({ controlId, database, generation });
+        return readMembers(admin, groupIdOf(deps.config, generation), protocol).then(
           (members) => facts.members.set(generation, members),
           // Without Kafka's right Describe on the group its members are unknown.
           () => undefined,
@@ -87,22 +85,4 @@ export async function readKafka(
   await within(timeoutMs, reading, () => fail(silence));
   // A copy, because answers after the time limit still change the original.
   return { ...facts, members: new Map(facts.members) };
-}
-
-/**
- * The membership by which the projectors of each generation recognize each other. It names the topics that the
- * generation has followed, because the operator's `TOPIC_PREFIX` may already be that of the next generation.
- */
-async function readMemberships(
-  { control, config, topics }: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
-  generations: Generation[],
-): Promise<OwnMembership[]> {
-  const controlId = await readControlId(control);
-  const database = config.DATABASE_NAME;
-  return Promise.all(
-    generations.map(async ({ number: generation }) => ({
-      followed: { controlId, database, generation },
-      topics: followedTopics(await readProgress(control, generation)) ?? topics,
-    })),
-  );
 }

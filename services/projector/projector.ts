@@ -105,8 +105,8 @@ async function start(
 
 /** Joins the group, and begins to read. */
 function consume(
-  { config, kafka, metrics, logger }: ProjectorDeps,
-  { control, registered, own, brokers, groupId }: Ready,
+  { config, kafka, metrics, logger, topics }: ProjectorDeps,
+  { control, registered, protocol, brokers, groupId }: Ready,
   { positions, applier }: Prepared,
   onFatal: (error: Error) => void,
 ): Promise<RunningConsumer> {
@@ -121,7 +121,8 @@ function consume(
     admin,
     log,
     groupId,
-    own,
+    protocol,
+    topics,
     control,
     generation,
     positions,

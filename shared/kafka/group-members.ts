@@ -1,7 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { decodeMembership, type OwnMembership, whyForeign } from './member-metadata.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };
@@ -9,35 +8,48 @@ export type Owner = { memberId: string; clientId: string; host: string };
 /** A member with its partitions, each as `<topic>/<partition>`. */
 export type Member = Owner & {
   partitions: string[];
-  /**
-   * Why the member is foreign, in words; null for a projector of this generation, or if the group hides its members.
-   */
+  /** Why the member is foreign, in words; null for a projector of the generation, or while the group rebalances. */
   foreignBecause: string | null;
 };
 
-/** The name under which the assigner of kafkajs joins a group. Projectors of every release use it. */
-export const ownProtocol = 'RoundRobinAssigner';
+/** The generation that a projector follows, as its consumer group sees it. */
+type Followed = {
+  /** The id of the control database, which differs between MongoDB servers; null before a projector has made the id. */
+  controlId: string | null;
+  /** `DATABASE_NAME` */
+  database: string;
+  generation: number;
+};
 
 /**
- * Reads the members of a consumer group from its coordinator, by id, and compares them with a projector that would join
- * it. Needs Kafka's right Describe on the group.
+ * The name of the protocol by which the projectors of a generation join their group. All members of a group have the
+ * protocol in common, so Kafka admits no client of another generation or deployment.
+ */
+export const protocolOf = ({ controlId, database, generation }: Followed): string =>
+  `generation ${generation} of the database ${database}, id ${controlId}`;
+
+/** The metadata with which a projector joins its group: the topics to which it subscribes. */
+export const memberMetadata = (topics: string[]): Buffer =>
+  kafkajs.AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) });
+
+/**
+ * Reads the members of a consumer group from its coordinator, by id. Members by another protocol than `ownProtocol` are
+ * foreign. Needs Kafka's right Describe on the group.
  */
 export async function readMembers(
   admin: Pick<Admin, 'describeGroups'>,
   groupId: string,
-  own: OwnMembership,
+  ownProtocol: string,
 ): Promise<Member[]> {
   const { groups } = await admin.describeGroups([groupId]);
   return groups
     .flatMap(({ members, protocol }) => members.map((member) => ({ ...member, protocol })))
-    .map(({ memberId, clientId, clientHost, memberMetadata, memberAssignment, protocol }) => {
+    .map(({ memberId, clientId, clientHost, memberAssignment, protocol }) => {
       const host = clientHost.replace(/^\//, '');
       // Empty while the group rebalances.
       if (!['', ownProtocol].includes(protocol))
-        return { memberId, clientId, host, partitions: [], foreignBecause: `protocol ${protocol}` };
-      const membership = decodeMembership(memberMetadata);
-      const foreignBecause = membership && whyForeign(own, membership);
-      return { memberId, clientId, host, partitions: assignedTo(memberAssignment), foreignBecause };
+        return { memberId, clientId, host, partitions: [], foreignBecause: `protocol: ${protocol}` };
+      return { memberId, clientId, host, partitions: assignedTo(memberAssignment), foreignBecause: null };
     })
     .toSorted((a, b) => a.memberId.localeCompare(b.memberId));
 }
@@ -60,7 +72,7 @@ const groupErrors = [
 ];
 
 /** Adds the name of the group to the error of a group that refuses this client. Returns any other error as it is. */
-export function withGroupName(groupId: string, error: unknown): unknown {
+function withGroupName(groupId: string, error: unknown): unknown {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type ?? '');
   if (!types.some((type) => groupErrors.includes(type))) return error;
   return new Error(`${groupId} (CONSUMER_GROUP): ${errorMessage(error)}`, { cause: error });
@@ -85,4 +97,24 @@ export function describeForeignMembers(members: Member[]): string | null {
     `another client is in the consumer group of these projectors: ${foreignMembers.join('; ')}. Stop it, or set ` +
     'CONSUMER_GROUP to a group of its own for one of the two'
   );
+}
+
+/** A consumer group has foreign members, so it admits no projector of this generation. */
+export class GroupTaken extends Error {
+  override name = 'GroupTaken';
+}
+
+type Group = { admin: Pick<Admin, 'describeGroups'>; groupId: string; protocol: string };
+
+/**
+ * Adds the name of the group to an error with which it refused a projector. Returns `GroupTaken`, which names the
+ * foreign members, if they are the cause. Never rejects.
+ */
+export async function explainRefusal({ admin, groupId, protocol }: Group, error: Error): Promise<Error> {
+  const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
+  const isTaken = types.includes('INCONSISTENT_GROUP_PROTOCOL');
+  const members = isTaken ? await readMembers(admin, groupId, protocol).catch(() => []) : [];
+  const foreignMembers = describeForeignMembers(members);
+  if (foreignMembers === null) return withGroupName(groupId, error) as Error;
+  return new GroupTaken(`${groupId} (CONSUMER_GROUP): ${foreignMembers}`);
 }

@@ -25,12 +25,6 @@ export function followedPrefixes(recorded: Pick<Recorded, 'topic'>[]): string[] 
   return [...candidates].filter(isFollowed).toSorted();
 }
 
-/** The topics that a generation has followed; null before its first progress. */
-export function followedTopics(recorded: Recorded[]): string[] | null {
-  const topics = followedPrefixes(recorded).flatMap(topicsOf);
-  return topics.length === 0 ? null : topics;
-}
-
 /** The partitions of other prefixes of which a generation has applied records, as `<topic>/<partition>`. */
 export function otherPartitions(recorded: Recorded[], topics: string[]): string[] {
   const otherTopics = new Set(followedPrefixes(recorded).flatMap(topicsOf));

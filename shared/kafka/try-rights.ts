@@ -3,8 +3,7 @@ import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { classify } from './errors.ts';
 import type { ErrorMessage } from './fetch-decoder.ts';
-import { inGroup, ownProtocol } from './group-members.ts';
-import { encodeMembership, type OwnMembership } from './member-metadata.ts';
+import { memberMetadata } from './group-members.ts';
 import type { Broker, ProtocolCall } from './metadata.ts';
 import { createErrorFromCode, refusedTopics, topicsRefused } from './protocol-errors.ts';
 
@@ -75,7 +74,13 @@ function endOf(key: string, ends: Ends) {
 }
 
 /** A projector, as it joins its group. */
-export type JoiningMember = { groupId: string; own: OwnMembership; sessionTimeoutMs: number };
+export type JoiningMember = {
+  groupId: string;
+  /** See `protocolOf`. */
+  protocol: string;
+  topics: string[];
+  sessionTimeoutMs: number;
+};
 
 type JoinResponse = { errorCode: number; memberId: string };
 type JoinRequest = {
@@ -108,26 +113,24 @@ const memberIdRequired = 79;
  * timeout and the protocol of the member, and gives it an id. The group rebalances only after the second request.
  */
 export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): Promise<void> {
-  const { groupId, own, sessionTimeoutMs } = member;
-  await inGroup(groupId, async () => {
-    const coordinator = await cluster.findGroupCoordinator({ groupId });
-    const { request, response } = createJoin({
-      groupId,
-      sessionTimeout: sessionTimeoutMs,
-      rebalanceTimeout: sessionTimeoutMs,
-      memberId: '',
-      protocolType: 'consumer',
-      groupProtocols: [{ name: ownProtocol, metadata: encodeMembership(own) }],
-    });
-    const withErrors = { decode: response.decode, parse: async (joined: JoinResponse) => joined };
-    const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
-    if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
-    // Without this request, the next rebalance would wait for the member. The answer does not matter, because the
-    // coordinator may already have removed the member.
-    const leave = createLeave({ groupId, memberId });
-    await coordinator.connectionPool.send({
-      request: leave.request,
-      response: { decode: leave.response.decode, parse: async (left: unknown) => left },
-    });
+  const { groupId, protocol, topics, sessionTimeoutMs } = member;
+  const coordinator = await cluster.findGroupCoordinator({ groupId });
+  const { request, response } = createJoin({
+    groupId,
+    sessionTimeout: sessionTimeoutMs,
+    rebalanceTimeout: sessionTimeoutMs,
+    memberId: '',
+    protocolType: 'consumer',
+    groupProtocols: [{ name: protocol, metadata: memberMetadata(topics) }],
+  });
+  const withErrors = { decode: response.decode, parse: async (joined: JoinResponse) => joined };
+  const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
+  if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
+  // Without this request, the next rebalance would wait for the member. The answer does not matter, because the
+  // coordinator may already have removed the member.
+  const leave = createLeave({ groupId, memberId });
+  await coordinator.connectionPool.send({
+    request: leave.request,
+    response: { decode: leave.response.decode, parse: async (left: unknown) => left },
   });
 }

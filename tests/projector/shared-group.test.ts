@@ -1,4 +1,3 @@
-import type { Consumer } from 'kafkajs';
 import { progressOf, watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -31,17 +30,19 @@ describe('a consumer group that two deployments share', () => {
     opened.push(consuming);
     return { ...consuming, assigned: () => consuming.consuming.snapshot().length };
   };
-  /** Joins with the assigner of kafkajs, as the projectors of earlier releases do. */
-  const joinEarlier = async (topics: string[]) => {
+  /** Joins the group as a client of kafkajs that is no projector. Returns whether the group admits it. */
+  const join = async () => {
     const consumer = first.environment.kafka.consumer({ groupId: groupId() });
-    const assigned = countAssigned(consumer);
+    opened.push({ stop: () => consumer.disconnect() });
+    const { GROUP_JOIN, CRASH } = consumer.events;
+    const isAdmitted = new Promise<boolean>((resolve) => {
+      consumer.on(GROUP_JOIN, () => resolve(true));
+      consumer.on(CRASH, () => resolve(false));
+    });
     await consumer.connect();
-    await consumer.subscribe({ topics });
+    await consumer.subscribe({ topics: second.environment.topics });
     await consumer.run({ eachBatch: async () => undefined });
-    await eventually(() => assigned() !== null);
-    const stop = () => consumer.disconnect();
-    opened.push({ stop });
-    return { assigned, stop };
+    return { isAdmitted: await isAdmitted, leave: () => consumer.disconnect() };
   };
   const publishTags = (count: number) =>
     first.publish(...Array.from({ length: count }, (_, index) => created('tag', `tag_${index}`)));
@@ -58,7 +59,7 @@ describe('a consumer group that two deployments share', () => {
     expect(fatalError(late)?.message).toMatch(
       new RegExp(
         `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client ${name} on ` +
-          `[\\d.:]+ \\(follows generation 1 of the database ${name}\\), member ${name}-[-\\w]+\\. ` +
+          `[\\d.:]+ \\(protocol: generation 1 of the database ${name}, id [-\\w]+\\), member ${name}-[-\\w]+\\. ` +
           'Stop it, or set CONSUMER_GROUP to a group of its own',
       ),
     );
@@ -66,17 +67,18 @@ describe('a consumer group that two deployments share', () => {
     await first.applied();
   });
 
-  test('assigns nothing to a deployment that joins while another leads it, which misses nothing', async () => {
-    const leader = await consume(first.environment);
-    await eventually(() => leader.assigned() === allPartitions());
+  test('does not admit another deployment or client beside a projector, which misses nothing', async () => {
+    const projector = await consume(first.environment);
+    await eventually(() => projector.assigned() === allPartitions());
     const foreign = await consume(second.environment, first.environment.topics);
     await eventually(() => foreign.fatal.length > 0);
-    expect(foreign.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
+    expect(foreign.fatal[0]?.message).toContain(`the database ${first.environment.name}, id`);
+    expect((await join()).isAdmitted).toBe(false);
     await publishTags(10);
-    await eventually(() => leader.seen(first.topic('tag')).length === 10);
+    await eventually(() => projector.seen(first.topic('tag')).length === 10);
     expect({
-      fatal: leader.fatal,
-      assigned: leader.assigned(),
+      fatal: projector.fatal,
+      assigned: projector.assigned(),
       assignedToSecond: foreign.assigned(),
     }).toEqual({ fatal: [], assigned: allPartitions(), assignedToSecond: 0 });
   });
@@ -91,62 +93,26 @@ describe('a consumer group that two deployments share', () => {
     expect({ fatal: won?.fatal, assignedToLost: lost?.assigned() }).toEqual({ fatal: [], assignedToLost: 0 });
   });
 
-  test('keeps its partitions from a foreign member of an earlier release, which status and check name', async () => {
-    await first.start();
-    const foreign = await joinEarlier(second.environment.topics);
-    await publishTags(10);
-    await first.applied();
-    expect(foreign.assigned()).toBe(0);
-    const named = new RegExp(`subscribes to ${second.environment.topics[0]} and 10 more\\), member `);
+  test('refuses a projector while another client has it, which the refusal, status and check name', async () => {
+    const before = await first.start();
+    await before.stop();
+    const foreign = await join();
+    expect(foreign.isAdmitted).toBe(true);
+    const named = /another client is in the consumer group .*\(protocol: RoundRobinAssigner\), member /;
+    const refused = first.startProcess();
+    expect(await refused.exited).toBe(1);
+    expect(fatalError(refused)?.message).toMatch(named);
     await eventually(async () => {
       const { text } = await first.cli('status');
-      return /bad +generation 1: another client is in/.test(text) && named.test(text) ? true : text;
+      return (/bad +generation 1: another client is in/.test(text) && named.test(text)) || text;
     });
     const { code, text } = await first.cli('check', 'projector');
     expect(code).toBe(1);
     expect(text).toMatch(named);
     expect(text).toMatch(/FAILED +group/);
-  });
-
-  test('ends a projector if a foreign member of an earlier release leads, and names the member to stop', async () => {
-    const foreign = await joinEarlier(second.environment.topics);
-    // An earlier release assigns by its own topics, and does not exclude foreign members.
-    const projector = await consume(first.environment);
-    await eventually(() => projector.fatal.length > 0);
-    expect(projector.fatal[0]?.message).toContain(
-      `subscribes to ${second.environment.topics[0]} and 10 more`,
-    );
-    await projector.stop();
-    opened.splice(opened.indexOf(projector), 1);
-    const refused = first.startProcess();
-    expect(await refused.exited).toBe(1);
-    expect(fatalError(refused)?.message).toContain('set CONSUMER_GROUP to a group of its own');
-    await foreign.stop();
+    await foreign.leave();
     await first.startProcess().logged('joined the group');
   });
-
-  test.each(['earlier', 'present'])(
-    'is shared by projectors of this and of an earlier release while the %s one leads',
-    async (leading) => {
-      const { topics } = first.environment;
-      const [leader, follower] =
-        leading === 'earlier'
-          ? [await joinEarlier(topics), await consume(first.environment)]
-          : [await consume(first.environment), await joinEarlier(topics)];
-      await eventually(
-        () => leader.assigned() === allPartitions() / 2 && follower.assigned() === allPartitions() / 2,
-      );
-      // when the projectors of the earlier release end
-      const [earlier, present] = leading === 'earlier' ? [leader, follower] : [follower, leader];
-      await earlier.stop();
-      await eventually(() => present.assigned() === allPartitions());
-      await publishTags(10);
-      if ('seen' in present) {
-        await eventually(() => present.seen(first.topic('tag')).length === 10);
-        expect(present.fatal).toEqual([]);
-      }
-    },
-  );
 });
 
 describe('a group id that a share group has, which keeps it when its last consumer has left', () => {
@@ -232,15 +198,6 @@ describe('a generation that has followed topics', () => {
   const runWith = (changes: Record<string, string>, ...args: string[]) =>
     runCli({ ...environment.environment, ...changes }, args);
 });
-
-/** The number of partitions that a member has; null before it has joined. */
-function countAssigned(consumer: Consumer): () => number | null {
-  let assigned: number | null = null;
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    assigned = Object.values(payload.memberAssignment).flat().length;
-  });
-  return () => assigned;
-}
 
 const groupState = async ({ admin, config }: TestEnvironment) =>
   (await admin.describeGroups([config.CONSUMER_GROUP])).groups[0]?.state;

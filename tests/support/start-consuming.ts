@@ -5,6 +5,7 @@ import { createWaitForPrerequisites } from '../../services/projector/partition/w
 import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
+import { protocolOf } from '../../shared/kafka/group-members.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { anyOrder } from './order.ts';
@@ -54,7 +55,8 @@ export async function startConsuming(
     control: testEnvironment.control,
     groupId: testEnvironment.config.CONSUMER_GROUP,
     generation,
-    own: { followed: { controlId, database: testEnvironment.config.DATABASE_NAME, generation }, topics },
+    protocol: protocolOf({ controlId, database: testEnvironment.config.DATABASE_NAME, generation }),
+    topics,
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs,
     logger,

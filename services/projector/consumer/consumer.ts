@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { explainRefusal } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
-import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
@@ -11,7 +11,6 @@ import type { Partition } from '../partition/partition.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
 import { createAssigner } from './assigner.ts';
 import { type Assignment, type AssignmentDeps, createAssignment } from './assignment.ts';
-import { explainRefusal, refuseForeignLeader } from './foreign-leader.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
 import { createRestartPauses } from './restart-pauses.ts';
@@ -34,8 +33,9 @@ export type ConsumerDeps = AssignmentDeps & {
   logger: Logger;
   generation: number;
   groupId: string;
-  /** The topics and the generation that this projector announces to its group. */
-  own: OwnMembership;
+  /** The protocol by which this projector joins the group. */
+  protocol: string;
+  topics: string[];
   /** Without a heartbeat for this time, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
   /** See `StartOffsetDeps`. */
@@ -78,7 +78,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   const assignment = createAssignment(deps, consumer);
   handleGroupEvents(deps, consumer, assignment, signal);
   await consumer.connect();
-  await consumer.subscribe({ topics: deps.own.topics, fromBeginning: true });
+  await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     eachBatchAutoResolve: false,
@@ -121,7 +121,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
 }
 
 function createConsumer(
-  { kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps,
+  { kafka, groupId, protocol, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps,
   stopping: AbortSignal,
 ): Consumer {
   const pauseMs = createRestartPauses();
@@ -131,7 +131,7 @@ function createConsumer(
   };
   return kafka.consumer({
     groupId,
-    partitionAssigners: [createAssigner(own.followed)],
+    partitionAssigners: [createAssigner(protocol)],
     allowAutoTopicCreation: false,
     readUncommitted: false,
     sessionTimeout: sessionTimeoutMs,
@@ -158,14 +158,13 @@ function handleGroupEvents(
 ) {
   let reassigned = new AbortController();
   const onPartitionsAssigned = ({ payload }: ConsumerGroupJoinEvent) => {
-    const { memberAssignment, memberId, leaderId } = payload;
+    const { memberAssignment, memberId } = payload;
     reassigned.abort();
     reassigned = new AbortController();
     const partitions = assignment.replace(memberAssignment, memberId);
     deps.logger.info({ partitions: partitions.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
     void resumePartitions(deps, consumer, assignment, partitions, signal);
-    void refuseForeignLeader(deps, leaderId, signal);
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
   consumer.on(consumer.events.FETCH, () => {

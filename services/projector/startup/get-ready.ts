@@ -39,8 +39,8 @@ export async function getReady(deps: ReadyDeps): Promise<Ready> {
   initializeMetrics(metrics, opened.registered.number, topics);
   const connected = await connectBrokers.meetAll(base, waiting(onWait));
   const { groupId } = await enterGroup.meetAll({ ...opened, ...connected, config }, waiting(onWait));
-  const { control, database, registered, own } = opened;
-  return { control, database, registered, own, brokers, groupId, onWait };
+  const { control, database, registered, protocol } = opened;
+  return { control, database, registered, protocol, brokers, groupId, onWait };
 }
 
 /** Returns an `onWait` that also announces each condition for which the start waits. */

@@ -1,8 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { type Generation, groupIdOf } from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
-import { inGroup } from '../../../shared/kafka/group-members.ts';
-import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
+import { explainRefusal, GroupTaken, inGroup } from '../../../shared/kafka/group-members.ts';
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -14,8 +13,8 @@ import { refuseGaps } from '../generations/ending.ts';
 import type { Brokers } from './brokers.ts';
 import { checkProgress } from './check-progress.ts';
 import { openIndexes, openRegistry } from './open-store.ts';
-import { openMembership, refuseForeignMembers, refuseOtherCluster } from './refuse.ts';
-import { NotReady, type OnWait } from './wait-until.ts';
+import { openProtocol, refuseOtherCluster } from './refuse.ts';
+import { NotReady, type OnWait, StartRefused } from './wait-until.ts';
 
 /*
  * The conditions of a projector's start. A start waits until each condition is met (`waitUntil`);
@@ -49,11 +48,14 @@ export type Opened = {
   database: Db;
   /** The generation as it was registered at the start. */
   registered: Generation;
-  own: OwnMembership;
+  /** The protocol by which it joins its group. */
+  protocol: string;
 };
 
 export type GroupDeps = Opened &
-  BrokerDeps & { config: Pick<ProjectorConfig, 'CONSUMER_GROUP' | 'KAFKA_SESSION_TIMEOUT_MS'> };
+  BrokerDeps & {
+    config: Pick<ProjectorConfig, 'CONSUMER_GROUP' | 'DATABASE_NAME' | 'KAFKA_SESSION_TIMEOUT_MS'>;
+  };
 
 /** MongoDB answers. `connect` comes first, because an earlier command would close the driver's topology forever. */
 export const connectStore = preconditionsOf<Pick<StoreDeps, 'mongo'> & { config: DatabaseSetting }>().and({
@@ -120,7 +122,7 @@ export const openModel = preconditionsOf<StoreDeps & { control: Db }>()
   .and({
     name: 'followed',
     setting: 'TOPIC_PREFIX',
-    run: async (found) => ({ own: await openMembership(found) }),
+    run: async (found) => ({ protocol: await openProtocol(found) }),
     describe: ({ registered }) => `generation ${registered.number} has followed no other topics`,
   });
 
@@ -175,13 +177,16 @@ export const enterGroup = preconditionsOf<GroupDeps>()
   .and({
     name: 'group',
     setting: 'CONSUMER_GROUP',
-    run: async ({ config, registered, own, topics, brokers }) => {
+    run: async ({ config, registered, protocol, topics, brokers }) => {
       const { admin, log } = brokers;
-      const groupId = groupIdOf({ ...config, DATABASE_NAME: own.followed.database }, registered.number);
+      const groupId = groupIdOf(config, registered.number);
       // Waits until the coordinator has loaded the group. Before that, a broker that has just started refuses members.
       await inGroup(groupId, () => admin.fetchOffsets({ groupId, topics }));
-      await refuseForeignMembers(admin, groupId, own);
-      await log.tryJoin({ groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS });
+      const sessionTimeoutMs = config.KAFKA_SESSION_TIMEOUT_MS;
+      await log.tryJoin({ groupId, protocol, topics, sessionTimeoutMs }).catch(async (error: Error) => {
+        const refusal = await explainRefusal({ admin, groupId, protocol }, error);
+        throw refusal instanceof GroupTaken ? new StartRefused(refusal.message) : refusal;
+      });
       return { groupId };
     },
     describe: ({ groupId }) => `may join ${groupId}, and read its offsets`,

@@ -1,15 +1,13 @@
-import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { ensureControlId, readControlId } from '../../../shared/control/control-id.ts';
 import type { Generation } from '../../../shared/control/generations.ts';
 import { appliedTopicIds, progressOf, readProgress } from '../../../shared/control/progress.ts';
-import { describeForeignMembers, inGroup, readMembers } from '../../../shared/kafka/group-members.ts';
+import { protocolOf } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
-import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
 import { StartRefused } from './wait-until.ts';
 
-type MembershipDeps = {
+type ProtocolDeps = {
   control: Db;
   config: { DATABASE_NAME: string };
   registered: Generation;
@@ -19,28 +17,18 @@ type MembershipDeps = {
 };
 
 /**
- * Returns the projector's membership. Refuses a start on other topics than the generation has followed: the projector
- * would apply their records to documents of the former topics, whose progress would hold the watermark forever.
+ * Returns the protocol by which the projector joins its group. Refuses a start on other topics than the generation has
+ * followed: the projector would apply their records to documents of the former topics, whose progress would hold the
+ * watermark forever.
  */
-export async function openMembership(deps: MembershipDeps): Promise<OwnMembership> {
+export async function openProtocol(deps: ProtocolDeps): Promise<string> {
   const { control, config, registered, topics, isTrial } = deps;
   const generation = registered.number;
   const recorded = await progressOf(control).find({ generation }).toArray();
   const otherTopics = describeOtherTopics(recorded, topics);
   if (otherTopics !== null) throw new StartRefused(`generation ${generation}: ${otherTopics}`);
   const controlId = await (isTrial ? readControlId(control) : ensureControlId(control));
-  return { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
-}
-
-/**
- * Refuses a start beside foreign members of the group, before this projector would cause a rebalance. During a
- * rebalance the group does not show its members. `refuseForeignLeader` then checks them after it.
- */
-export async function refuseForeignMembers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
-  const foreignMembers = describeForeignMembers(
-    await inGroup(groupId, () => readMembers(admin, groupId, own)),
-  );
-  if (foreignMembers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${foreignMembers}`);
+  return protocolOf({ controlId, database: config.DATABASE_NAME, generation });
 }
 
 type ClusterDeps = { control: Db; generation: number; topics: string[] };
