@@ -70,8 +70,13 @@ const fits = (option: Schema, given: Given) =>
     return def !== undefined && (def.type !== 'literal' || def.values.includes(value as string));
   });
 
-const isObject = (value: unknown): value is Given =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether the caller sets some fields of an object, or none. It sets any other value as a whole. */
+const isPart = (given: unknown): given is Given | undefined =>
+  given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given));
+
+/** The options of a union that the given fields fit; all options if none is given. */
+const optionsFor = (options: readonly Schema[], given?: Given) =>
+  given ? options.filter((option) => fits(option, given)) : options;
 
 /** The maker draws references from the first entities of a kind, up to this number. */
 const referredMax = 10_000;
@@ -101,39 +106,40 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
     if (kind) return refer?.(kind) ?? random.pick(made.get(kind) ?? []);
     return texts[field]?.(faker) ?? faker.company.catchPhrase();
   };
+  const fieldsOf = (shape: Shape, given: Given = {}) =>
+    Object.fromEntries(Object.entries(shape).map(([name, part]) => [name, valueOf(part, name, given[name])]));
+  const distinctItems = (element: Schema, field: string) => {
+    const items = Array.from({ length: random.between(0, 3) }, () => valueOf(element, field));
+    return [...new Set(items)];
+  };
+  const numberOf = ({ minValue, maxValue }: z.ZodNumber) =>
+    random.between(Math.max(minValue ?? 1, 1), Math.min(maxValue ?? 90, 90));
+  const isDrawnNull = (inner: Schema) => random.chance(0.25) || isUnmade(inner);
+
   const valueOf = (schema: Schema, field: string, given?: unknown): unknown => {
-    if (given !== undefined && !isObject(given)) return given;
+    if (!isPart(given)) return given;
     const { def } = (schema as Node)._zod;
     switch (def.type) {
       case 'object':
-        return Object.fromEntries(
-          Object.entries(def.shape).map(([name, part]) => [name, valueOf(part, name, given?.[name])]),
-        );
-      case 'union': {
-        const options = given ? def.options.filter((option) => fits(option, given)) : def.options;
-        return valueOf(random.pick(options), field, given);
-      }
+        return fieldsOf(def.shape, given);
+      case 'union':
+        return valueOf(random.pick(optionsFor(def.options, given)), field, given);
       case 'default':
         return valueOf(def.innerType, field, given);
       case 'nullable':
-        if (!given && (random.chance(0.25) || isUnmade(def.innerType))) return null;
-        return valueOf(def.innerType, field, given);
+        return !given && isDrawnNull(def.innerType) ? null : valueOf(def.innerType, field, given);
       case 'pipe':
         return valueOf(def.in, field, given);
-      case 'array': {
-        const items = Array.from({ length: random.between(0, 3) }, () => valueOf(def.element, field));
-        return items.filter((item, index) => items.indexOf(item) === index);
-      }
+      case 'array':
+        return distinctItems(def.element, field);
       case 'enum':
         return random.pick(Object.values(def.entries));
       case 'literal':
         return def.values[0];
       case 'boolean':
         return random.chance(0.5);
-      case 'number': {
-        const { minValue, maxValue } = schema as z.ZodNumber;
-        return random.between(Math.max(minValue ?? 1, 1), Math.min(maxValue ?? 90, 90));
-      }
+      case 'number':
+        return numberOf(schema as z.ZodNumber);
       default:
         return leaf(schema, field);
     }

@@ -93,19 +93,18 @@ export async function readGeneration(
   const active = registry?.generation ?? number;
   const stored = await watermarksOf(control).findOne({ _id: number });
   const completeTo = stored?.completeTo ?? null;
-  const [progress, gaps, ownRejects, structures] = await Promise.all([
+  const countOwnRejects = () => readOwnRejects(control, { active, number, completeTo, now });
+  const [progress, gaps, countedRejects, structures] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
-    optional(notCounted, `dead letters of generation ${number} alone`, () =>
-      readOwnRejects(control, { active, number, completeTo, now }),
-    ),
+    optional(notCounted, `dead letters of generation ${number} alone`, countOwnRejects),
     readStructures(control, generation),
   ]);
+  const ownRejects = countedRejects ?? { first: null, count: null };
   const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition was never applied to the end of its log.
     at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
   const projectors = projectorsOf(shared.projectors, number, active);
-  const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
   const recreated = recreatedTopics(progress, kafka.log);
   const measured = measurePartitions({
     generation,
@@ -131,21 +130,27 @@ export async function readGeneration(
     ...measured,
     topics: sumByTopic(measured.partitions),
     lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
-    savedAt: latest?.updatedAt ?? null,
-    savedBy: latest?.saved?.processId ?? null,
+    ...lastSave(progress),
     projectors,
     recreated,
     gaps,
     otherTopics: describeOtherTopics(progress, deps.topics),
-    firstReject: ownRejects?.first ?? null,
-    rejectCount: ownRejects?.count ?? null,
-    laggingPartitions: comparePositions(progress, before ? partitionsIn(before, active) : []),
+    firstReject: ownRejects.first,
+    rejectCount: ownRejects.count,
+    laggingPartitions: comparePositions(progress, partitionsIn(before, active)),
   };
 }
 
+/** When any partition's progress was last saved, and by which projector. */
+function lastSave(progress: Progress[]): Pick<GenerationFacts, 'savedAt' | 'savedBy'> {
+  const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
+  if (!latest) return { savedAt: null, savedBy: null };
+  return { savedAt: latest.updatedAt, savedBy: latest.saved?.processId ?? null };
+}
+
 /** The partitions of a generation in earlier facts; none if it was registered since. */
-const partitionsIn = ({ generations }: EarlierFacts, number: number): PartitionFacts[] =>
-  generations.find(({ generation }) => generation.number === number)?.partitions ?? [];
+const partitionsIn = (earlier: EarlierFacts | null, number: number): PartitionFacts[] =>
+  earlier?.generations.find(({ generation }) => generation.number === number)?.partitions ?? [];
 
 /**
  * The partitions that have applied less than the active generation. `active` are its positions at the previous reading:

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { recordId } from '../../shared/control/ledger.ts';
+import { type LedgerRecord, recordId } from '../../shared/control/ledger.ts';
 import { readSpans, unappliedRecords } from '../../shared/control/ledger-store.ts';
 import { isFollowed, watermark } from '../../shared/control/progress.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
@@ -23,13 +23,14 @@ export async function readOwnRejects(control: Db, compared: Compared): Promise<O
   if (number === active) return own;
   const isActiveFollowed = await isFollowed(control, active, now);
   const activeCompleteTo = isActiveFollowed ? await watermark(control, active) : completeTo;
-  const comparableToMs = Math.min(completeTo?.getTime() ?? 0, activeCompleteTo?.getTime() ?? 0);
+  if (!completeTo || !activeCompleteTo) return own;
+  const isComparable = ({ firstAt }: LedgerRecord) => firstAt < completeTo && firstAt < activeCompleteTo;
+  const isOwn = ({ generations }: LedgerRecord) =>
+    generations.includes(number) && !generations.includes(active);
   for await (const span of readSpans(control, { 'groups.generations': number })) {
     for (const record of unappliedRecords(span)) {
-      const { generations, firstAt, reason, detail } = record;
-      if (!generations.includes(number) || generations.includes(active)) continue;
-      if (firstAt.getTime() >= comparableToMs) continue;
-      own.first ??= { id: recordId(record), reason, detail };
+      if (!isOwn(record) || !isComparable(record)) continue;
+      own.first ??= { id: recordId(record), reason: record.reason, detail: record.detail };
       own.count += 1;
     }
   }

@@ -108,33 +108,53 @@ function indexedByPartition(facts: GenerationInputs): Indexed {
 }
 
 function measurePartition(indexed: Indexed, key: string): PartitionFacts {
-  const { targets, recreated, earlier, lagOf, owners, releases } = indexed;
   const { topic, partition } = parsePartitionKey(key);
   const progress = indexed.saved.get(key);
-  const saved = progress?.saved;
-  const isEndKnown = targets.has(key) && !recreated.includes(topic);
-  const applied = progress?.applied.position ?? 0;
-  const end = targets.get(key) ?? progress?.end ?? 0;
-  const position = isEndKnown ? Math.min(end, applied) : applied;
-  const lag = isEndKnown ? end - position : null;
-  const before = indexed.before.get(key);
-  const elapsedSeconds = earlier?.seconds ?? 1;
+  const reached = reachedBy(indexed, key, progress);
   return {
     topic,
     partition,
-    applied,
-    position,
-    end,
-    lag,
-    lagSeconds: lagOf(progress?.completeTo ?? null),
-    recordsPerSecond: before ? Math.max(0, (position - before.position) / elapsedSeconds) : 0,
-    secondsLeft: secondsLeft(lag, before?.lag ?? null, elapsedSeconds),
-    cause: causeOf(indexed, key, progress, lag),
-    waitingSince: saved?.waitingSince ?? null,
-    throttledMs: saved?.throttledMs ?? null,
-    owner: owners?.get(key) ?? null,
-    release: releases.get(saved?.processId ?? '') ?? null,
+    ...reached,
+    lagSeconds: indexed.lagOf(progress?.completeTo ?? null),
+    ...paceOf(indexed, key, reached),
+    cause: causeOf(indexed, key, progress, reached.lag),
+    owner: indexed.owners?.get(key) ?? null,
+    ...lastSaveOf(indexed, progress?.saved),
   };
+}
+
+type Reached = Pick<PartitionFacts, 'applied' | 'position' | 'end' | 'lag'>;
+
+/** How far the generation has applied a partition, and how far its log goes. */
+function reachedBy({ targets, recreated }: Indexed, key: string, progress: Progress | undefined): Reached {
+  const applied = progress?.applied.position ?? 0;
+  const target = targets.get(key);
+  const isRecreatedTopic = recreated.includes(parsePartitionKey(key).topic);
+  if (target === undefined || isRecreatedTopic)
+    return { applied, position: applied, end: target ?? progress?.end ?? 0, lag: null };
+  const position = Math.min(target, applied);
+  return { applied, position, end: target, lag: target - position };
+}
+
+type Pace = Pick<PartitionFacts, 'recordsPerSecond' | 'secondsLeft'>;
+
+/** How fast the partition has been applied since the earlier reading. */
+function paceOf({ before, earlier }: Indexed, key: string, { position, lag }: Reached): Pace {
+  const earlierFacts = before.get(key);
+  if (!earlierFacts || !earlier) return { recordsPerSecond: 0, secondsLeft: secondsLeft(lag, null, 1) };
+  return {
+    recordsPerSecond: Math.max(0, (position - earlierFacts.position) / earlier.seconds),
+    secondsLeft: secondsLeft(lag, earlierFacts.lag, earlier.seconds),
+  };
+}
+
+type LastSave = Pick<PartitionFacts, 'waitingSince' | 'throttledMs' | 'release'>;
+
+/** The facts that the projector has saved with the progress of the partition. */
+function lastSaveOf({ releases }: Indexed, saved: Progress['saved']): LastSave {
+  if (!saved) return { waitingSince: null, throttledMs: null, release: null };
+  const { waitingSince, throttledMs = null, processId = '' } = saved;
+  return { waitingSince, throttledMs, release: releases.get(processId) ?? null };
 }
 
 /**

@@ -13,18 +13,24 @@ export const followsWithinSeconds = 10;
  * the topics of its generation.
  */
 export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
-  const { lag, lagSeconds, cause, recordsPerSecond } = one;
+  const { lag, cause, recordsPerSecond } = one;
   if (lag === 0 && cause === null) return 'follows';
-  const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
-  // Most transactions are short, and most records are delivered at once.
-  if (isClose && (cause === 'open_transaction' || cause === 'undelivered')) return 'follows';
-  // Between two deliveries the next records are always on their way.
-  const isApplying = cause === 'backlog' || (cause === 'undelivered' && recordsPerSecond > 0);
-  if (cause !== null && !isApplying) return causeText(one, cause, topics);
-  if (isClose) return 'follows';
+  const holdCause = isApplying(one) ? null : cause;
+  if (isClose(one) && (holdCause === null || briefCauses.includes(holdCause))) return 'follows';
+  if (holdCause !== null) return causeText(one, holdCause, topics);
   if (recordsPerSecond > 0) return rateText(one);
   return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
+
+/** Most transactions are short, and most records are delivered at once. */
+const briefCauses: HoldCause[] = ['open_transaction', 'undelivered'];
+
+const isClose = ({ lag, lagSeconds }: TopicFacts): boolean =>
+  lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
+
+/** Whether records are being applied. Between two deliveries the next records are always on their way. */
+const isApplying = ({ cause, recordsPerSecond }: TopicFacts): boolean =>
+  cause === 'backlog' || (cause === 'undelivered' && recordsPerSecond > 0);
 
 /** The cause for which records wait, with the details that are known of it. */
 function causeText(one: TopicFacts | PartitionFacts, cause: HoldCause, topics: TopicFacts[]): string {

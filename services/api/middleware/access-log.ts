@@ -1,10 +1,10 @@
 import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Middleware } from '../http/context.ts';
+import type { Context, Middleware } from '../http/context.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStoreUnavailable } from '../store/store-errors.ts';
-import type { Trace } from '../traces/tracer.ts';
+import type { EndedRequest, Trace } from '../traces/tracer.ts';
 
 type AccessLogDeps = {
   logger: Logger;
@@ -32,54 +32,56 @@ export function accessLog({
   // The code below names every field, so only errors need a search for secrets.
   const logger = deps.logger.child({}, { redact: [] });
   const limitStoreErrors = createLogLimit();
+  const writeLine = (request: EndedRequest, failure: unknown) => {
+    const line = lineOf(request, failure);
+    if (request.status < 500) {
+      logger.info(line, 'request');
+    } else if (isStoreUnavailable(failure)) {
+      limitStoreErrors((leftOut) => logger.error({ ...line, ...leftOut }, 'request'));
+    } else {
+      logger.error(line, 'request');
+    }
+  };
   return (context, next) => {
-    const startedAt = new Date();
+    const at = new Date();
     const startedMs = performance.now();
     inFlight.inc();
     context.res.once('close', () => {
       inFlight.dec();
-      const durationMs = performance.now() - startedMs;
-      const { requestId, route = null, pathId, errorCode: code = null, caller, failure } = context.state;
-      const { method, querystring: search } = context;
-      const { headersSent, statusCode } = context.res;
-      const status = headersSent ? statusCode : clientLeft;
-      const aborted = !context.res.writableFinished;
-      const labels = { method: methodLabel(method), route: route ?? 'none', status: String(status) };
-      durations.observe(labels, durationMs / 1_000);
+      const request = requestOf(context, { at, durationMs: performance.now() - startedMs });
+      const { route, status, caller, code } = request;
+      const labels = { method: methodLabel(context.method), route: route ?? 'none', status: String(status) };
+      durations.observe(labels, request.durationMs / 1_000);
       const needsBudget = !caller || code === 'too_many_requests';
       if (needsBudget && !admitUnauthenticated()) return;
-      trace?.({
-        requestId,
-        at: startedAt,
-        method,
-        route,
-        pathId,
-        search,
-        status,
-        code,
-        durationMs,
-        aborted,
-        caller,
-      });
-      const line = {
-        requestId,
-        method,
-        route,
-        status,
-        ms: Math.round(durationMs * 10) / 10,
-        keyId: caller?.keyId,
-        orgId: caller?.orgId,
-        ...(aborted ? { aborted } : {}),
-        ...(failure ? { error: failure } : {}),
-      };
-      if (status < 500) {
-        logger.info(line, 'request');
-      } else if (isStoreUnavailable(failure)) {
-        limitStoreErrors((leftOut) => logger.error({ ...line, ...leftOut }, 'request'));
-      } else {
-        logger.error(line, 'request');
-      }
+      trace?.(request);
+      writeLine(request, context.state.failure);
     });
     return next();
+  };
+}
+
+function requestOf(
+  { method, querystring: search, res, state }: Context,
+  { at, durationMs }: Pick<EndedRequest, 'at' | 'durationMs'>,
+): EndedRequest {
+  const { requestId, route = null, pathId, errorCode: code = null, caller } = state;
+  const status = res.headersSent ? res.statusCode : clientLeft;
+  const aborted = !res.writableFinished;
+  return { requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller };
+}
+
+function lineOf(request: EndedRequest, failure: unknown) {
+  const { requestId, method, route, status, durationMs, aborted, caller } = request;
+  return {
+    requestId,
+    method,
+    route,
+    status,
+    ms: Math.round(durationMs * 10) / 10,
+    keyId: caller?.keyId,
+    orgId: caller?.orgId,
+    ...(aborted ? { aborted } : {}),
+    ...(failure ? { error: failure } : {}),
   };
 }

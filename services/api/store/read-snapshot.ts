@@ -160,41 +160,75 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder } = active;
   sources.logRegistry({ generation, acceptOlder });
-  const served = cache.latest?.snapshot;
-  const isServed = served?.generation === generation;
-  const databases = isServed ? served : sources.databasesOf(generation);
-  const { collections, faults } = await sources.structures(databases.authDatabase, limits);
-  const lost = lostCollections(active, await sources.controlCollections(limits), collections);
-  const lacking = faults.map(describeIndexFault);
-  const { completeTo, readAfter } = await sources.watermark(generation, limits);
-  // Its documents may be of any age, or absent. The generation before it may be dropped by now.
-  if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
-  const canKeepServed = served !== undefined && !isServed;
-  const lacksControl = lost.some(({ database }) => database === 'control');
-  if (lacksControl || (lost.length > 0 && !canKeepServed))
-    throw new StoreUnavailable(`collections are lost: ${describeLost(lost)}`);
-  if (lacking.length > 0 && !canKeepServed)
-    throw new StoreUnavailable(`generation ${generation} lacks indexes: ${lacking.join(', ')}`);
-  const read = { generation, readAfter, collections };
-  if (isServed) {
+  const latest = cache.latest?.snapshot ?? null;
+  if (latest?.generation === generation) {
+    const found = await readGeneration(sources, active, latest, limits);
+    requireComplete(found);
     cache.awaited = null;
-    const dataAsOf = completeTo > served.dataAsOf ? completeTo : served.dataAsOf;
-    return { ...served, ...read, dataAsOf };
+    const dataAsOf = found.snapshot.dataAsOf > latest.dataAsOf ? found.snapshot.dataAsOf : latest.dataAsOf;
+    return { ...found.snapshot, dataAsOf };
   }
-  const lags = served !== undefined && completeTo < served.dataAsOf && !acceptOlder;
-  if (served && (lags || lacking.length > 0 || lost.length > 0)) {
-    logAwaited(sources.logger, cache, { awaited: generation, dataAsOf: completeTo, served, lacking });
-    return served;
+  const found = await readGeneration(sources, active, sources.databasesOf(generation), limits);
+  if (latest === null) requireComplete(found);
+  else requireControl(found);
+  const lags = latest !== null && found.snapshot.dataAsOf < latest.dataAsOf && !acceptOlder;
+  if (latest && (lags || !isComplete(found))) {
+    logAwaited(sources.logger, cache, found, latest);
+    return latest;
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
-  return { ...databases, ...read, dataAsOf: completeTo };
+  return found.snapshot;
 }
 
-type Awaited = { awaited: number; dataAsOf: Date; served: ReadSnapshot; lacking: string[] };
+/** The active generation, as it is stored now. */
+type FoundGeneration = {
+  snapshot: ReadSnapshot;
+  /** The collections that must exist and do not, in the control database and in the generation. */
+  lost: LostCollection[];
+  /** The indexes that must exist and do not, in words. */
+  lacking: string[];
+};
+
+async function readGeneration(
+  sources: ReadDeps,
+  active: ActiveGeneration,
+  { database, authDatabase }: Databases,
+  limits: ReadOptions,
+): Promise<FoundGeneration> {
+  const { generation } = active;
+  const { collections, faults } = await sources.structures(authDatabase, limits);
+  const lost = lostCollections(active, await sources.controlCollections(limits), collections);
+  const { completeTo, readAfter } = await sources.watermark(generation, limits);
+  // Its documents may be of any age, or absent. The generation before it may be dropped by now.
+  if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
+  const snapshot = { database, authDatabase, generation, dataAsOf: completeTo, readAfter, collections };
+  return { snapshot, lost, lacking: faults.map(describeIndexFault) };
+}
+
+const isComplete = ({ lost, lacking }: FoundGeneration): boolean => lost.length === 0 && lacking.length === 0;
+
+/** Throws if no request can be answered: the control database lacks a collection. */
+function requireControl({ lost }: FoundGeneration): void {
+  if (lost.some(({ database }) => database === 'control'))
+    throw new StoreUnavailable(`collections are lost: ${describeLost(lost)}`);
+}
+
+/** Throws if the generation lacks a collection or an index, and no other generation can be served instead. */
+function requireComplete({ snapshot, lost, lacking }: FoundGeneration): void {
+  if (lost.length > 0) throw new StoreUnavailable(`collections are lost: ${describeLost(lost)}`);
+  if (lacking.length > 0)
+    throw new StoreUnavailable(`generation ${snapshot.generation} lacks indexes: ${lacking.join(', ')}`);
+}
 
 /** Logs once, for each switch, that this replica waits for the active generation. */
-function logAwaited(logger: Logger, cache: Cache, { awaited, dataAsOf, served, lacking }: Awaited): void {
+function logAwaited(
+  logger: Logger,
+  cache: Cache,
+  { snapshot, lacking }: FoundGeneration,
+  served: ReadSnapshot,
+): void {
+  const { generation: awaited, dataAsOf } = snapshot;
   if (cache.awaited === awaited) return;
   cache.awaited = awaited;
   logger.info(

@@ -9,7 +9,7 @@ import { createTraceWriter } from './trace-store.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
 /** A request that has ended, unfiltered. The tracer removes the data that a trace must not contain. */
-type EndedRequest = Pick<
+export type EndedRequest = Pick<
   RequestTrace,
   'at' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'aborted'
 > & { requestId: string; pathId?: string | undefined; search: string; caller?: Caller | undefined };

@@ -49,25 +49,26 @@ type Active = GenerationReport | undefined;
 
 /** Whether the active generation has never been complete, so that its progress is shown instead of its lag. */
 const isFirstLoad = (active: Active): active is GenerationReport =>
-  active?.lagSeconds === null && active.lag > 0 && !active.findings.some(({ name }) => name === 'watermark');
+  active?.lagSeconds === null && active.lag > 0 && !hasLostWatermark(active);
+
+const hasLostWatermark = ({ findings }: GenerationReport): boolean =>
+  findings.some(({ name }) => name === 'watermark');
 
 /** The verdict, with the command of the finding that it names, and the other findings. */
 function renderVerdict({ facts, findings, report }: Overview, active: Active, stale: Html | null) {
-  const { finding: named } = verdict(facts, findings);
+  const { finding: namedFinding } = verdict(facts, findings);
   // The progress of a first load is shown instead of its lag.
-  const isLoad = ({ name, generation }: Finding) =>
+  const isLagOfFirstLoad = ({ name, generation }: Finding) =>
     name === 'lag' && generation === active?.number && isFirstLoad(active);
-  const rest = withoutConsequences(findings).filter(
-    (one) => one.severity !== 'progress' && one !== named && !isLoad(one),
+  const otherFindings = withoutConsequences(findings).filter(
+    (one) => one.severity !== 'progress' && one !== namedFinding && !isLagOfFirstLoad(one),
   );
-  const isLoading = isFirstLoad(active) && rest.every(({ severity }) => severity !== 'bad');
+  const isOnlyLoading = isFirstLoad(active) && otherFindings.every(({ severity }) => severity !== 'bad');
+  const verdictClass = isOnlyLoading ? 'warn' : classes[report.verdict];
+  const fix = namedFinding?.fix ? command(namedFinding.fix) : html``;
   return {
-    verdict:
-      stale ??
-      html`<p class="verdict ${isLoading ? 'warn' : classes[report.verdict]}">
-        ${withAges(report.sentence)} ${named?.fix ? command(named.fix) : html``}
-      </p>`,
-    findings: cards(rest),
+    verdict: stale ?? html`<p class="verdict ${verdictClass}">${withAges(report.sentence)} ${fix}</p>`,
+    findings: cards(otherFindings),
   };
 }
 
@@ -86,39 +87,43 @@ const notCountedList = ({ notCounted }: Facts): Html =>
 
 function tiles({ facts, findings, report }: Overview, active: Active): Html {
   /** The class of the worst of these findings, of the system and of the served generation. */
-  const state = (...names: Finding['name'][]): string => {
+  const classOf = (...names: Finding['name'][]): string => {
     const [worst] = findings.filter(
       ({ name, generation }) => names.includes(name) && [null, report.active].includes(generation),
     );
     return worst ? classes[worst.severity] : '';
   };
-  const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
   const members = facts.kafka.members.get(report.active ?? 0);
+  const lagClass = active?.lagSeconds === null ? '' : classOf('lag');
   return definitions(
     [
-      [
-        'Data-As-Of',
-        html`${active?.watermark && active.lagSeconds !== null ? ago(active.watermark, facts.now) : 'none yet'}
-          <small>lag ${seconds(active?.lagSeconds ?? null)}</small>`,
-        active?.lagSeconds === null ? '' : state('lag'),
-      ],
-      [
-        'Records to apply',
-        html`<a href="/lag">${number(active && isLagKnown ? active.lag : null)}</a>
-          <small>${active && isLagKnown && !isFirstLoad(active) ? paceText(active) : ''}</small>`,
-        state('kafka', 'leaders'),
-      ],
-      ['Dead letters', html`<a href="/dead-letters">${deadLettersText(report)}</a>`, state('dead-letters')],
-      ['API replicas', number(facts.replicas.length), state('api')],
+      ['Data-As-Of', dataAsOf(active, facts.now), lagClass],
+      ['Records to apply', recordsToApply(active), classOf('kafka', 'leaders')],
+      ['Dead letters', html`<a href="/dead-letters">${deadLettersText(report)}</a>`, classOf('dead-letters')],
+      ['API replicas', number(facts.replicas.length), classOf('api')],
       [
         'Projectors',
         html`<a href="/lag">${number(members?.length ?? null)}</a>`,
-        state('projectors', 'group'),
+        classOf('projectors', 'group'),
       ],
       ['Generation', html`<a href="/generations">${report.active ?? 'none yet'}</a>`],
     ],
     'tiles',
   );
+}
+
+function dataAsOf(active: Active, now: Date): Html {
+  const lagSeconds = active?.lagSeconds ?? null;
+  const watermark = lagSeconds === null ? null : active?.watermark;
+  return html`${watermark ? ago(watermark, now) : 'none yet'} <small>lag ${seconds(lagSeconds)}</small>`;
+}
+
+/** The number of records, and how fast it falls. The first load shows its pace above the tiles. */
+function recordsToApply(active: Active): Html {
+  const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
+  if (!active || !isLagKnown) return html`<a href="/lag">${number(null)}</a> <small></small>`;
+  const pace = isFirstLoad(active) ? '' : paceText(active);
+  return html`<a href="/lag">${number(active.lag)}</a> <small>${pace}</small>`;
 }
 
 const replicasTable = ({ replicas }: Facts): Html =>

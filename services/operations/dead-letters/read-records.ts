@@ -33,21 +33,25 @@ export const recordReader =
       if (offset < readTo) continue;
       if (bytes >= bytesPerRead) return { records, remaining: inLog.filter((later) => later >= readTo) };
       const fetched = await log.fetch(from, offset);
-      for (const batch of fetched?.batches ?? []) {
-        for (const record of await recordsOf(from.partition, batch.bytes)) {
-          if (wanted.has(record.position.offset)) {
-            records.set(record.position.offset, record);
-            bytes += (record.value?.length ?? 0) + record.headers.length;
-          }
-        }
+      for await (const record of recordsOf(from.partition, fetched?.batches ?? [])) {
+        if (!wanted.has(record.position.offset)) continue;
+        records.set(record.position.offset, record);
+        bytes += bytesOf(record);
       }
       readTo = fetched?.nextOffset ?? offset + 1;
     }
     return { records, remaining: [] };
   };
 
+const bytesOf = ({ value, headers }: KafkaRecord): number => (value?.length ?? 0) + headers.length;
+
+/** The records of some batches, decoded one batch at a time. */
+async function* recordsOf(partition: number, batches: { bytes: Buffer }[]): AsyncGenerator<KafkaRecord> {
+  for (const { bytes } of batches) yield* await recordsOfBatch(partition, bytes);
+}
+
 /** The records of a batch; empty if the reader cannot decode the batch. */
-async function recordsOf(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
+async function recordsOfBatch(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
   try {
     const opened = await openBatch(partition, bytes);
     return opened.read({ index: 0, count: 0 }, Infinity, Infinity).records;

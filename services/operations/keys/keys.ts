@@ -47,23 +47,32 @@ export async function listKeys(
   const blockOf = byId(blocks.filter(({ keyId }) => keyId === undefined));
   const ids = [...new Set([...keyOf.keys(), ...blockOf.keys()])];
   return ids
-    .map((id) => {
+    .map((id): ListedKey => {
       const key = keyOf.get(id);
       const block = blockOf.get(id);
       const isActive = key !== undefined && !key.state.archivedAt && !block;
       return {
         id,
         orgId: key?.orgId ?? block?.orgId ?? '',
-        name: key?.state.name ?? null,
-        mode: key?.state.mode ?? null,
-        rateLimit: key?.state.rateLimit ?? null,
-        archivedAt: key?.state.archivedAt?.toISOString() ?? null,
+        ...(key ? shownState(key) : lackedState),
         isTokenShared: isActive && refused.has(key.state.tokenSha256),
         blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
       };
     })
     .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
 }
+
+type ShownState = Pick<ListedKey, 'name' | 'mode' | 'rateLimit' | 'archivedAt'>;
+
+const shownState = ({ state }: Pick<ApiKeyDocument, 'state'>): ShownState => ({
+  name: state.name,
+  mode: state.mode,
+  rateLimit: state.rateLimit ?? null,
+  archivedAt: state.archivedAt?.toISOString() ?? null,
+});
+
+/** The state of a blocked key that the served generation lacks. */
+const lackedState: ShownState = { name: null, mode: null, rateLimit: null, archivedAt: null };
 
 /** Each query looks up at most this many hashes. */
 const hashesPerRead = 500;

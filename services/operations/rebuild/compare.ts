@@ -89,17 +89,19 @@ async function scanAll(
 ) {
   const candidates: Difference[] = [];
   const sum = { compared: 0, expected: 0, overflow: 0 };
+  const countDocument = (found: Difference[]) => {
+    const unexpected = found.find((one) => !isExpected(one, expectations));
+    if (!unexpected) sum.expected += found.length;
+    else if (candidates.length >= recheckMax) sum.overflow += 1;
+    else candidates.push(unexpected);
+  };
   for (const kind of kinds) {
     let ofKind = 0;
     const before = candidates.length;
     for await (const pairs of source.scan(kind)) {
       ofKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
-      for (const found of await differences(source, kind, pairs, await now())) {
-        const unexpected = found.find((one) => !isExpected(one, expectations));
-        if (!unexpected) sum.expected += found.length;
-        else if (candidates.length >= recheckMax) sum.overflow += 1;
-        else candidates.push(unexpected);
-      }
+      const differing = await differences(source, kind, pairs, await now());
+      differing.forEach(countDocument);
     }
     sum.compared += ofKind;
     report(`${kind}: ${ofKind} compared, ${candidates.length - before} differ in the first comparison`);

@@ -78,28 +78,41 @@ export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
   }
 }
 
-function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pair, now: Date): Difference[] {
-  const difference = (of: DifferenceClass, field: string = of) => ({ kind, id, class: of, field });
+function differencesOfReadable(kind: Kind, id: string, pair: Pair, now: Date): Difference[] {
+  const found = fieldsThatDiffer(kind, pair, now);
+  return found.map(({ class: of, field = of }) => ({ kind, id, class: of, field }));
+}
+
+/** Without a field, the whole document differs. */
+type FoundDifference = { class: DifferenceClass; field?: string };
+
+function fieldsThatDiffer(kind: Kind, { expected, actual }: Pair, now: Date): FoundDifference[] {
   const before = expected && visible(kind, expected, now);
   const after = actual && visible(kind, actual, now);
-  if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
-  if (!after) return [difference('missing')];
+  if (before && after) return fieldsBetween(kind, before, after);
+  if (before) return [{ class: 'missing' }];
   // The API does not serve pending documents, so one is not extra. After compaction a build cannot know the retention
   // of a deleted channel, so it may keep the channel's conversations as pending.
-  if (!before) return after.pending ? [] : [difference('extra')];
-  const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
-    before[field] !== after[field];
-  const found: Difference[] = [];
-  if (differs('orgId')) found.push(difference('state', 'orgId'));
-  for (const field of fieldsOf('state', before.state, after.state)) found.push(difference('state', field));
-  for (const field of fieldsOf('joined', before.joined, after.joined))
-    found.push(difference('joined', field));
-  for (const field of ['byCreated', 'byUpdated'] as const) {
-    if (differs(field)) found.push(difference('sort-key', field));
-  }
-  if (differs('pending')) found.push(difference('pending'));
-  if (!isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after))) found.push(difference('refs'));
-  if (differs('version')) found.push(difference('version'));
+  if (after) return after.pending ? [] : [{ class: 'extra' }];
+  return rejectsMore({ expected, actual }) ? [{ class: 'version' }] : [];
+}
+
+/** The fields that differ between two versions of a document that the API serves. */
+function fieldsBetween(kind: Kind, before: ComparedDocument, after: ComparedDocument): FoundDifference[] {
+  const found: FoundDifference[] = [];
+  const findIn = (name: DifferenceClass, fieldNames: string[]) => {
+    for (const field of fieldNames) found.push({ class: name, field });
+  };
+  if (before.orgId !== after.orgId) found.push({ class: 'state', field: 'orgId' });
+  findIn('state', fieldsOf('state', before.state, after.state));
+  findIn('joined', fieldsOf('joined', before.joined, after.joined));
+  findIn(
+    'sort-key',
+    (['byCreated', 'byUpdated'] as const).filter((field) => before[field] !== after[field]),
+  );
+  if (before.pending !== after.pending) found.push({ class: 'pending' });
+  if (!isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after))) found.push({ class: 'refs' });
+  if (before.version !== after.version) found.push({ class: 'version' });
   return found;
 }
 

@@ -51,34 +51,55 @@ export async function switchTo(
   number: number,
   options: SwitchOptions,
 ): Promise<Switched> {
+  let switched: Switched | null = null;
+  while (switched === null) switched = await trySwitch(deps, number, options);
+  return switched;
+}
+
+/** Returns null if the generations have changed since the checks, which must then be repeated. */
+async function trySwitch(
+  deps: OperatorDeps,
+  number: number,
+  options: SwitchOptions,
+): Promise<Switched | null> {
   const { step, dryRun, timeoutSeconds } = options;
-  for (;;) {
-    const registry = await requireRegistry(deps.control);
-    // Throws if the generation does not exist.
-    generationOf(registry, number);
-    const wasActive = registry.generation === number;
-    const findings = wasActive ? [] : await awaitSwitchable(deps, number, options);
-    const switched = { generation: number, findings, waiting: [] };
-    if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
-    if (findings.some(({ isAccepted }) => !isAccepted)) return { ...switched, outcome: 'refused' };
-    if (!wasActive) {
-      await deps.onStep?.('carry over');
-      await carryOver(deps, registry.generation, number);
-      await reportLacking(deps, number);
-      await deps.onStep?.('switch');
-      const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
-      // If the generations have changed, the switch repeats its checks. A note in the history affects no check.
-      const latest = await requireRegistry(deps.control);
-      if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(registry))) continue;
-      const next = activate(number, cause)(latest);
-      if (!(await replaceRegistry(deps.control, latest, next))) continue;
-      deps.report(`generation ${number} is active; waiting for the API replicas`);
-    }
-    await deps.onStep?.('wait for replicas');
+  const registry = await requireRegistry(deps.control);
+  // Throws if the generation does not exist.
+  generationOf(registry, number);
+  const switched = { generation: number, findings: [], waiting: [] };
+  if (registry.generation === number) {
     const waiting = await awaitReplicas(deps, number, dryRun ? 0 : timeoutSeconds);
-    const done = step === 'promote' ? 'promoted' : 'rolled-back';
-    return { ...switched, outcome: wasActive ? 'was-active' : done, waiting };
+    return { ...switched, outcome: 'was-active', waiting };
   }
+  const against = await awaitSwitchable(deps, number, options);
+  if (dryRun) return { ...switched, findings: against, outcome: 'dry-run' };
+  if (against.some(({ isAccepted }) => !isAccepted))
+    return { ...switched, findings: against, outcome: 'refused' };
+  const why = withAccepted(options.why, against);
+  if (!(await activateUnchanged(deps, registry, number, why))) return null;
+  deps.report(`generation ${number} is active; waiting for the API replicas`);
+  const waiting = await awaitReplicas(deps, number, timeoutSeconds);
+  const outcome = step === 'promote' ? 'promoted' : 'rolled-back';
+  return { ...switched, findings: against, outcome, waiting };
+}
+
+/** Activates the generation. Returns false if the generations have changed since `checked` was read. */
+async function activateUnchanged(
+  deps: OperatorDeps,
+  checked: GenerationRegistry,
+  number: number,
+  why: string,
+): Promise<boolean> {
+  await deps.onStep?.('carry over');
+  await carryOver(deps, checked.generation, number);
+  await reportLacking(deps, number);
+  await deps.onStep?.('switch');
+  const cause = { by: deps.by, at: await deps.now(), why };
+  const latest = await requireRegistry(deps.control);
+  // A note in the history affects no check.
+  if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(checked))) return false;
+  const replaced = await replaceRegistry(deps.control, latest, activate(number, cause)(latest));
+  return replaced !== null;
 }
 
 const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
@@ -109,8 +130,8 @@ async function awaitSwitchable(
 }
 
 /** The operator's reason and the accepted findings, for the history. */
-function withAccepted(why: string, findings: Finding[]): string {
-  const accepted = findings.filter(({ isAccepted }) => isAccepted);
+function withAccepted(why: string, against: Finding[]): string {
+  const accepted = against.filter(({ isAccepted }) => isAccepted);
   return [why, ...accepted.map(({ name, text }) => `accepted ${name}: ${text}`)].join('; ');
 }
 
@@ -147,9 +168,18 @@ async function reportLacking({ control, report }: OperatorDeps, number: number):
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */
-const awaitReplicas = ({ control, now }: OperatorDeps, number: number, timeoutSeconds: number) =>
-  pollUntil(
-    async () => (await liveReplicas(control, await now())).filter(({ generation }) => generation !== number),
-    (elsewhere) => elsewhere.length === 0,
-    { everyMs: 250, timeoutMs: timeoutSeconds * 1_000 },
-  );
+async function awaitReplicas(
+  { control, now, onStep }: OperatorDeps,
+  number: number,
+  timeoutSeconds: number,
+): Promise<Replica[]> {
+  await onStep?.('wait for replicas');
+  const readElsewhere = async () => {
+    const replicas = await liveReplicas(control, await now());
+    return replicas.filter(({ generation }) => generation !== number);
+  };
+  return pollUntil(readElsewhere, (elsewhere) => elsewhere.length === 0, {
+    everyMs: 250,
+    timeoutMs: timeoutSeconds * 1_000,
+  });
+}

@@ -104,15 +104,28 @@ const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
 const refusalShownForMs = 600_000;
 
 function stopOf({ kafka, now }: Facts, generationFacts: GenerationFacts, last: Projector | null): Stop {
-  const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusalShownForMs;
-  if (last && (isRefusal || last.state === 'starting')) return last.state;
-  if (last?.state === 'ended' && last.reason !== null) return 'ended';
+  const hasRun = generationFacts.savedAt !== null;
+  if (last && explainsItself(last, now)) return last.state;
   // Without a topic Kafka cannot be read, and another rule reports the missing topics.
-  if (generationFacts.savedAt && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0)
-    return 'without-topics';
+  if (hasRun && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0) return 'without-topics';
   if (last && isLive(last, now)) return last.state;
-  const members = kafka.members.get(generationFacts.generation.number)?.length ?? 0;
-  return generationFacts.savedAt && members > 0 ? 'unannounced' : 'gone';
+  const members = kafka.members.get(generationFacts.generation.number) ?? [];
+  return hasRun && members.length > 0 ? 'unannounced' : 'gone';
+}
+
+/** Whether the state of a projector is the reason, even if topics are missing. */
+function explainsItself({ state, at, reason }: Projector, now: Date): boolean {
+  switch (state) {
+    case 'starting':
+      return true;
+    case 'refused':
+      return now.getTime() - at.getTime() <= refusalShownForMs;
+    case 'ended':
+      return reason !== null;
+    case 'running':
+    case 'cut_off':
+      return false;
+  }
 }
 
 /** The states of a live projector, the one that explains most first. */
