@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import type { Collections } from '../store/structures.ts';
 import {
   type Acceptance,
   type Generation,
@@ -10,7 +11,7 @@ import {
   RegistryLost,
   replaceRegistry,
 } from './generations.ts';
-import { findReadModel, type Manifest } from './manifest.ts';
+import { findReadModel, type Manifest, manifestOf } from './manifest.ts';
 import { partitionKey, type TopicPartition } from './topic-partition.ts';
 
 /** The registry. Throws `RebuildRefused` before a projector has first started, and `RegistryLost` if it was lost. */
@@ -51,14 +52,24 @@ export const recordManifest =
     return withGeneration(registry, { ...current, manifest: { ...manifest, ...listed } });
   };
 
-/** Replaces the manifests, after an operator has accepted the collections that exist now. */
-export const replaceManifests =
-  (number: number, control: Manifest, documents: Manifest): RegistryUpdate =>
-  (registry) =>
-    withGeneration(
-      { ...registry, manifest: { ...registry.manifest, ...control } },
-      { ...generationOf(registry, number), manifest: documents },
+/**
+ * Replaces the listed ids by those of the collections that an operator has accepted. The entry of any other collection
+ * stays, so that a loss of it is found.
+ */
+export const replaceListed =
+  (number: number, control: Collections, documents: Collections): RegistryUpdate =>
+  (registry) => {
+    const current = generationOf(registry, number);
+    return withGeneration(
+      { ...registry, manifest: withIdsOf(control, registry.manifest) },
+      { ...current, manifest: withIdsOf(documents, current.manifest) },
     );
+  };
+
+const withIdsOf = (accepted: Collections, listed: Manifest = {}): Manifest => ({
+  ...listed,
+  ...manifestOf(accepted, Object.keys(listed)),
+});
 
 /** The operator who makes a transition, the time and the reason. */
 export type Cause = { by: string; at: Date; why: string };

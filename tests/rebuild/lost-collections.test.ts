@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { lostCollections } from '../../services/operations/accept/lost-collections.ts';
+import { generationsOf } from '../../shared/control/generations.ts';
+import { changeRegistry, recordManifest } from '../../shared/control/registry.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -153,6 +155,21 @@ describe('a collection is lost', () => {
     // then its content is put back, and accepted
     await putBack();
     expect((await cli('accept', 'lost', '1', '--why', 'tests')).code).toBe(0);
+    await startAndStop();
+  });
+
+  test('a collection that a projector adds while an operator accepts another one stays listed', async () => {
+    await lose('tickets', 'restored');
+    const { control, mongo, config } = environment;
+    const { apply } = await lostCollections({ control, mongo, config }, 1);
+    // when a projector of a release with another kind lists its collection
+    await changeRegistry(control, recordManifest(1, { polls: 'its id' }));
+    await apply?.();
+    // then a loss of that collection is found, and no other one
+    const { text } = await cli('status');
+    expect(text).toContain(gone('polls'));
+    expect(text).not.toContain(other('tickets'));
+    await generationsOf(control).updateOne({}, { $unset: { 'generations.0.manifest.polls': 1 } });
     await startAndStop();
   });
 

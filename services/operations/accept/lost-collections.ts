@@ -1,9 +1,5 @@
 import type { Db } from 'mongodb';
-import {
-  generationOf,
-  type GenerationRegistry,
-  RebuildRefused,
-} from '../../../shared/control/generations.ts';
+import { generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
 import {
   compareWithManifest,
   createCollection,
@@ -12,7 +8,7 @@ import {
   manifestOf,
 } from '../../../shared/control/manifest.ts';
 import { watermark } from '../../../shared/control/progress.ts';
-import { changeRegistry, replaceManifests, requireRegistry } from '../../../shared/control/registry.ts';
+import { changeRegistry, replaceListed, requireRegistry } from '../../../shared/control/registry.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { readCollections } from '../../../shared/store/structures.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -60,15 +56,7 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
       );
       // A collection that was created again since the operator saw it stays lost.
       const seenOfControl = new Map([...controlCollections, ...Object.entries(added)]);
-      await changeRegistry(control, (read: GenerationRegistry) => {
-        const controlNames = Object.keys(read.manifest ?? {});
-        const own = generationOf(read, number);
-        const documentNames = Object.keys(own.manifest ?? {});
-        const controlManifest = manifestOf(seenOfControl, controlNames);
-        // The entry of a collection that was added since then stays, so that a loss of it is noticed.
-        const documentManifest = { ...own.manifest, ...manifestOf(documentCollections, documentNames) };
-        return replaceManifests(number, controlManifest, documentManifest)(read);
-      });
+      await changeRegistry(control, replaceListed(number, seenOfControl, documentCollections));
     },
   };
 }
