@@ -11,7 +11,7 @@ import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
 import { servedIndexes, type ServedKind, servedKinds } from '../../shared/documents/served-indexes.ts';
 import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
-import { documentedRules } from '../../shared/runtime/connection-options.ts';
+import { connectionRules } from '../../shared/runtime/connection-options.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { type CataloguedMetric, catalogueOf, unitOf } from './catalogue.ts';
@@ -54,9 +54,6 @@ export function metricCatalogues(): { projector: CataloguedMetric[]; api: Catalo
   return { projector: catalogueOf(projector.registry), api: catalogueOf(api.registry) };
 }
 
-/** The allowed values of an option of the connection string that has no pattern. */
-const allowedValues = { accepted: 'any', ignored: 'any, without effect', refused: 'none' };
-
 /** The text of each generated table, by the name in its mark on a page: `<!-- table: name -->`. */
 const tables: Record<string, () => string> = {
   errors: () =>
@@ -72,9 +69,9 @@ const tables: Record<string, () => string> = {
   connectionOptions: () =>
     markdownTable(
       ['option', 'allowed values', 'reason'],
-      documentedRules.map(({ options, verdict, values, why }) => [
+      connectionRules.map(({ options, values, why }) => [
         options.map(code).join(', '),
-        values ?? allowedValues[verdict],
+        values ?? 'any',
         why,
       ]),
     ),

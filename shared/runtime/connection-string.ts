@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb';
-import { optionError } from './connection-options.ts';
+import { isTaken, valueError } from './connection-options.ts';
 import { errorMessage } from './error-message.ts';
 import { isReadable } from './is-readable.ts';
 
@@ -30,7 +30,7 @@ export const withoutReadPreference = (url: string): string =>
 export function connectionStringError(url: string): string | null {
   const given = givenOptions(url);
   try {
-    return valueError(given) ?? combinationError(given, new MongoClient(url).options);
+    return givenError(given) ?? combinationError(given, new MongoClient(url).options);
   } catch (error) {
     // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
@@ -38,9 +38,9 @@ export function connectionStringError(url: string): string | null {
   }
 }
 
-function valueError(given: Map<string, string>): string | null {
+function givenError(given: Map<string, string>): string | null {
   for (const [name, value] of given) {
-    const error = optionError(name, value);
+    const error = valueError(name, value);
     if (error !== null) return error;
   }
   const unreadable = fileOptions.find((name) => {
@@ -55,6 +55,10 @@ function combinationError(
   given: Map<string, string>,
   { minPoolSize, maxPoolSize, readPreference }: MongoClient['options'],
 ): string | null {
+  // Only now: a name that the driver does not know may be a part of the password.
+  const refused = [...given.keys()].find((name) => !isTaken(name));
+  if (refused !== undefined)
+    return `its option ${refused} is refused: docs/mongodb.md lists the options to use`;
   const sizeMax = given.has('maxpoolsize') ? maxPoolSize || Infinity : poolSizeDefault;
   if (minPoolSize > sizeMax)
     return `its option minPoolSize must not exceed maxPoolSize, which is ${poolSizeDefault} by default`;
