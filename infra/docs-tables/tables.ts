@@ -69,11 +69,7 @@ const tables: Record<string, () => string> = {
   connectionOptions: () =>
     markdownTable(
       ['option', 'allowed values', 'reason'],
-      connectionRules.map(({ options, values, why }) => [
-        options.map(code).join(', '),
-        values ?? 'any',
-        why,
-      ]),
+      connectionRules.map(({ options, values, why }) => [options.map(code).join(', '), values ?? 'any', why]),
     ),
   apiMetrics: () => metricTable(metricCatalogues().api),
   holdCauses: () => meanings('cause', holdCauses),

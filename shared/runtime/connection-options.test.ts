@@ -3,7 +3,7 @@ import { connectionRules } from './connection-options.ts';
 
 const { OPTIONS } = createRequire(import.meta.url)('mongodb/lib/connection_string') as { OPTIONS: object };
 
-it('an option has one rule, and the driver takes it', () => {
+test('an option has one rule, and the driver takes it', () => {
   const ruled = connectionRules.flatMap(({ options }) => options);
   expect(new Set(ruled).size).toBe(ruled.length);
   expect(ruled.filter((name) => !(name in OPTIONS))).toEqual([]);
