@@ -228,19 +228,26 @@ export function rejectRecords(
     if (onlyIfLacking && !before?.generations.includes(generation)) continue;
     const isKept = details.has(detailKey(rejection)) || details.size < detailsMax;
     if (isKept) details.add(detailKey(rejection));
+    const { reason } = rejection;
+    const detail = isKept ? rejection.detail : otherDetails;
+    if (before) {
+      const generations = withNumber(before.generations, generation);
+      records.set(key, { ...before, reason, detail, generations, lastAt: now, count: before.count + 1 });
+      continue;
+    }
     records.set(key, {
       topic,
       partition,
       offset,
       timestampMs,
-      reason: rejection.reason,
-      detail: isKept ? rejection.detail : otherDetails,
-      generations: withNumber(before?.generations ?? [], generation),
-      isLost: before?.isLost ?? false,
+      reason,
+      detail,
+      generations: [generation],
+      isLost: false,
       purged: null,
-      firstAt: before?.firstAt ?? now,
+      firstAt: now,
       lastAt: now,
-      count: (before?.count ?? 0) + 1,
+      count: 1,
     });
   }
 }

@@ -1,5 +1,6 @@
 export const dayMs = 86_400_000;
 
+/** `2026-03-01T09:30:00Z`, or `2026-03-01t09:30:00.123456+02:00`. */
 const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 const daysIn = (year: number, month: number) =>
@@ -31,18 +32,29 @@ export function parseInstant(value: string): Date | null {
   const hour = digits(value, 11, 2);
   const minute = digits(value, 14, 2);
   const second = digits(value, 17, 2);
+  if (!isDay(year, month, day) || hour > 23 || minute > 59 || second > 60) return null;
   const hasOffset = value.at(-3) === ':';
   const end = value.length - (hasOffset ? 6 : 1);
-  const offsetHours = hasOffset ? digits(value, end + 1, 2) : 0;
-  const offsetMinutes = hasOffset ? digits(value, end + 4, 2) : 0;
-  if (month < 1 || month > 12 || day < 1 || (day > 28 && day > daysIn(year, month))) return null;
-  if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
+  const offsetMs = hasOffset ? offsetAt(value, end) : 0;
   const fractionDigits = second === 60 ? 0 : Math.max(0, Math.min(3, end - 20));
   const millisecond = digits(value, 20, fractionDigits) * 10 ** (3 - fractionDigits);
   const localMs = Date.UTC(year + 400, month - 1, day, hour, minute, second, millisecond) - fourCenturiesMs;
-  const offsetMs = (value[end] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes) * 60_000;
   const ms = localMs - offsetMs;
-  return ms < firstMs || ms > lastMs ? null : new Date(ms);
+  // False for NaN, too.
+  const isInRange = ms >= firstMs && ms <= lastMs;
+  return isInRange ? new Date(ms) : null;
+}
+
+const isDay = (year: number, month: number, day: number): boolean =>
+  month >= 1 && month <= 12 && day >= 1 && (day <= 28 || day <= daysIn(year, month));
+
+/** The offset at the end of a timestamp, such as `+02:00`, in milliseconds; NaN if there is no such offset. */
+function offsetAt(value: string, start: number): number {
+  const hours = digits(value, start + 1, 2);
+  const minutes = digits(value, start + 4, 2);
+  if (hours > 23 || minutes > 59) return NaN;
+  const ms = (hours * 60 + minutes) * 60_000;
+  return value[start] === '-' ? -ms : ms;
 }
 
 /**

@@ -45,10 +45,9 @@ function ofKafka(error: KafkaError): Classified | null {
   const certificate = certificateError(error, 'kafka', certificates);
   if (certificate) return certificate;
   if (entry?.errorClass === 'refuses-us') return as(entry.errorClass, entry.fix);
-  if (retriable === true) {
-    const address = advertisedAddress(error);
-    return as('transient', address === null ? (entry?.fix ?? null) : unreachable(address));
-  }
+  const advertised = retriable === true ? advertisedAddress(error) : null;
+  if (advertised !== null) return as('transient', unreachable(advertised));
+  if (retriable === true) return as('transient', entry?.fix);
   if (entry) return as(entry.errorClass, entry.fix);
   return typeof type === 'string' && name.startsWith('KafkaJS') ? as('transient') : null;
 }

@@ -26,7 +26,10 @@ export function snappyDecompress(content: Buffer, bytesMax: number): Buffer {
 }
 
 function forEachBlock(content: Buffer, onBlock: OnBlock): void {
-  if (!startsFrame(content, 0)) return readBlock(content, 0, content.length, onBlock);
+  if (!startsFrame(content, 0)) {
+    readBlock(content, 0, content.length, onBlock);
+    return;
+  }
   let at = 0;
   while (at < content.length) {
     // A stream of several writes has a header before each write. A block length never equals the magic.
@@ -52,6 +55,14 @@ function readBlock(content: Buffer, start: number, end: number, onBlock: OnBlock
   onBlock(bytes, cursor.index, end);
 }
 
+/** The kinds of elements, in the lower two bits of a tag. Copies of kind 1 and 2 have a distance of 1 and 2 bytes. */
+const literals = 0;
+const shortCopy = 1;
+const longCopy = 3;
+
+/** A longer run of literals has its length in the 1 to 4 bytes after the tag. */
+const literalsInTagMax = 60;
+
 /** Decodes a block to `from` of the output. Throws if its output does not end at `toEnd`, as its size claims. */
 function decode(
   input: Memory,
@@ -68,10 +79,10 @@ function decode(
     const tag = view.getUint8(at);
     const kind = tag & 3;
     at += 1;
-    if (kind === 0) {
+    if (kind === literals) {
       let length = (tag >> 2) + 1;
-      if (length > 60) {
-        const lengthBytes = length - 60;
+      if (length > literalsInTagMax) {
+        const lengthBytes = length - literalsInTagMax;
         length = readLittleEndian(view, at, lengthBytes) + 1;
         at += lengthBytes;
       }
@@ -81,24 +92,21 @@ function decode(
       to += length;
       continue;
     }
-    let length = (tag >> 2) + 1;
-    let distance = 0;
-    if (kind === 1) {
-      length = ((tag >> 2) & 7) + 4;
-      distance = ((tag >> 5) << 8) | view.getUint8(at);
-      at += 1;
-    } else if (kind === 2) {
-      distance = view.getUint16(at, true);
-      at += 2;
-    } else {
-      distance = view.getUint32(at, true);
-      at += 4;
-    }
+    const length = kind === shortCopy ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
+    const distance = readDistance(view, at, tag);
+    at += kind === longCopy ? 4 : kind;
     if (distance === 0 || distance > to - from || to + length > toEnd) throw damaged('snappy');
     copyMatch(output, to, distance, length);
     to += length;
   }
   if (at !== end || to !== toEnd) throw damaged('snappy');
+}
+
+/** How far back in the output a copy begins. A short copy has the upper three bits in its tag. */
+function readDistance(view: DataView, at: number, tag: number): number {
+  const kind = tag & 3;
+  if (kind === shortCopy) return ((tag >> 5) << 8) | view.getUint8(at);
+  return kind === longCopy ? view.getUint32(at, true) : view.getUint16(at, true);
 }
 
 /** Reads an unsigned integer of one to four bytes. */

@@ -14,7 +14,8 @@ type Fetch = (options: {
   minBytes: number;
   maxBytes: number;
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-}) => Promise<{ responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[] }>;
+}) => Promise<Fetched>;
+type Fetched = { responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[] };
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
 /**
@@ -47,24 +48,29 @@ export async function tryFetch(
   for (const [nodeId, keys] of Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? -1)) {
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
-      const { responses } = await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
-      for (const { topicName, partitions } of responses) {
-        const failed = partitions
-          .flatMap(({ messages }) => messages)
-          .find(({ error }) => error !== undefined);
-        if (failed?.error !== undefined) untried.set(topicName, failed.error);
-      }
+      const fetched = await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
+      for (const [topic, reason] of failuresIn(fetched)) untried.set(topic, reason);
     } catch (error) {
       const topicsInError = refusedTopics(error);
-      if (topicsInError.length > 0) refused.push(...topicsInError);
-      else if (classify(error).errorClass === 'refuses-us') throw error;
-      else {
-        for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
-      }
+      refused.push(...topicsInError);
+      if (topicsInError.length > 0) continue;
+      if (classify(error).errorClass === 'refuses-us') throw error;
+      for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
   }
   if (refused.length > 0) throw topicsRefused(refused);
   return untried;
+}
+
+/** The topics with a partition that could not be read, each with its first error. */
+function failuresIn({ responses }: Fetched): Map<string, string> {
+  const failures = new Map<string, string>();
+  for (const { topicName, partitions } of responses) {
+    const messages = partitions.flatMap((partition) => partition.messages);
+    const failed = messages.find(({ error }) => error !== undefined);
+    if (failed?.error !== undefined) failures.set(topicName, failed.error);
+  }
+  return failures;
 }
 
 function endOf(key: string, ends: Ends) {

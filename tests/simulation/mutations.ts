@@ -52,8 +52,8 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'if (conflict !== undefined && refusal === undefined) written.unfinished.push(item.id);':
-        'if (conflict !== undefined) continue;',
+      'else if (conflict !== undefined) written.unfinished.push(item.id);':
+        'else if (conflict !== undefined) continue;',
     },
   },
   {

@@ -97,20 +97,11 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
     const nextSuspects: typeof suspects = new Map();
     const gaps: Gap[] = [];
     for (const fetching of partitions) {
-      const { topic, partition, fetchState } = fetching;
-      const log = state.ends.get(partitionKey(fetching));
-      const { nextOffset: offset, leaderEpoch } = fetchState;
-      const epoch = compared.get(fetching);
-      if (offset === null || !log || !epoch) continue;
-      const topicId = state.topicIds.get(topic) ?? null;
-      // The projector has read no record yet, so it follows the topic that has this name now.
-      if (offset === 0 && topicId !== null) fetchState.setTopicId(topicId);
-      const read = { topic, partition, offset, leaderEpoch, topicId: fetchState.topicId };
-      const gap = findGap(read, { ...log, topicId, epochEnd: epoch.epochEnd });
-      if (gap === null) {
-        if (epoch.isCompared) fetchState.setCompared(epoch.currentEpoch);
-        continue;
-      }
+      const { nextOffset: offset } = fetching.fetchState;
+      const log = logNow(fetching, state, compared);
+      if (offset === null || !log) continue;
+      const gap = gapOf(fetching, offset, log);
+      if (gap === null) continue;
       const suspect = suspects.get(fetching);
       const observations = suspect?.offset === offset ? suspect.observations + 1 : 1;
       // Kafka never assigns the id of a deleted topic again, so one observation is enough.
@@ -120,6 +111,31 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
     suspects = nextSuspects;
     return gaps;
   };
+}
+
+/** The log of a partition, and the comparison with it; null if its leader does not answer. */
+function logNow(
+  fetching: Fetching,
+  { ends, topicIds }: GapLogState,
+  compared: Map<Fetching, Compared>,
+): (LogNow & Compared) | null {
+  const log = ends.get(partitionKey(fetching));
+  const epoch = compared.get(fetching);
+  return log && epoch ? { ...log, ...epoch, topicId: topicIds.get(fetching.topic) ?? null } : null;
+}
+
+/** The gap of a partition; null without one. The partition then needs no further comparison with this leader. */
+function gapOf(
+  { topic, partition, fetchState }: Fetching,
+  offset: number,
+  log: LogNow & Compared,
+): Gap | null {
+  // The projector has read no record yet, so it follows the topic that has this name now.
+  if (offset === 0 && log.topicId !== null) fetchState.setTopicId(log.topicId);
+  const { leaderEpoch, topicId } = fetchState;
+  const gap = findGap({ topic, partition, offset, leaderEpoch, topicId }, log);
+  if (gap === null && log.isCompared) fetchState.setCompared(log.currentEpoch);
+  return gap;
 }
 
 /** The comparison of the last epoch that the projector has read of a partition with the log of the current leader. */

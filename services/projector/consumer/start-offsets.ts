@@ -12,7 +12,7 @@ import { retry } from '../../../shared/store/retry.ts';
 import type { FetchStart } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Assignment } from './assignment.ts';
-import { findGap, gapConfirmationsMin, GapFound, type LogNow } from './gap-detector.ts';
+import { findGap, gapConfirmationsMin, GapFound, type LogNow, type ReadTo } from './gap-detector.ts';
 
 export type StartOffsetDeps = {
   admin: Admin;
@@ -66,19 +66,12 @@ export async function findStartOffsets(
   const gaps: Gap[] = [];
   const starts: StartOffset[] = [];
   for (const assigned of partitions) {
-    const { topic, partition } = assigned;
     const key = partitionKey(assigned);
     const applied = recorded.get(key) ?? { position: 0 };
     const now = logNow(log, assigned, epochEnds);
     // Without an answer from a leader, the log is unknown.
     if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
-    const read = {
-      topic,
-      partition,
-      offset: applied.position || deps.beginningOf(key),
-      leaderEpoch: appliedEpoch(applied),
-      topicId: topicIds.get(topic) ?? null,
-    };
+    const read = readTo(deps, assigned, applied, topicIds);
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
     // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
@@ -97,6 +90,18 @@ export async function findStartOffsets(
   }
   if (gaps.length > 0) throw new GapFound(gaps);
   return starts;
+}
+
+/** How far the generation has applied a partition, and which log it has applied. */
+function readTo(
+  { beginningOf }: Pick<StartOffsetDeps, 'beginningOf'>,
+  { topic, partition }: TopicPartition,
+  applied: Applied,
+  topicIds: ReadonlyMap<string, string>,
+): ReadTo {
+  const offset = applied.position || beginningOf(partitionKey({ topic, partition }));
+  const topicId = topicIds.get(topic) ?? null;
+  return { topic, partition, offset, leaderEpoch: appliedEpoch(applied), topicId };
 }
 
 /** The log of a partition; null if its leader does not answer. */

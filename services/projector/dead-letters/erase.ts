@@ -133,44 +133,55 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOfId(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
       const envelopes = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
-      for (const stored of envelopes) {
-        const accepted = (deletions.get(stored._id) ?? []).filter(
-          (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
-        );
-        const { deletionIsFinal } = projections[idKind];
-        if (stored.deletedAt && deletionIsFinal)
-          erasures.push({ kind: idKind, id: stored._id, covers: () => true });
-        else if (stored.deletedAt || (accepted.length > 0 && !deletionIsFinal))
-          erasures.push(erasureOf(idKind, stored, accepted));
-      }
+      erasures.push(...envelopes.flatMap((stored) => erasureOf(idKind, stored, deletions) ?? []));
     }
   }
   return erasures;
 }
 
+/** The erasure for an entity; null if it is not deleted. */
+function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletions): Erasure | null {
+  const { _id: id, orgId, deletedAt } = stored;
+  if (projections[kind].deletionIsFinal) return deletedAt ? { kind, id, covers: () => true } : null;
+  const accepted = (deletions.get(id) ?? []).filter(
+    (deletion) => deletion.op === 'tombstone' || deletion.orgId === orgId,
+  );
+  return deletedAt || accepted.length > 0 ? revocableErasure(kind, stored, accepted) : null;
+}
+
 /**
- * A dead letter is erased if its record can no longer have an effect: it has the deleted version or an older one, or
- * comes before the tombstone. If only a tombstone has deleted the version, a later record of that version still has an
- * effect. Without a readable version, the dead letter is erased if it is not later than the latest deletion. If the
- * entity came back since, the result is the same as if each record were applied separately.
+ * The erasure for a deleted entity that may come back. A dead letter is erased if its record has no effect any more:
+ *
+ *   without a readable version   it is not later than the latest deletion
+ *   with a version               it has a deleted version, or comes before the tombstone
+ *
+ * If the entity came back since, the result is the same as if each record were applied separately.
  */
-function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
-  const { _id: id, tombstonePosition } = stored;
+function revocableErasure(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
+  const { _id: id, deletedAt, position, tombstonePosition } = stored;
   const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
-  // Without a position, the records of this version were in a lost log. Any other record of it comes later.
-  const isTombstoneAlone = !stored.deletedByEvent && (stored.position === null || isBeforeTombstone(stored));
-  if (stored.deletedAt) versions.push(isTombstoneAlone ? stored.version - 1 : stored.version);
-  const version = Math.max(...versions);
-  const positions = deletions.map(({ position }): Position | null | undefined => position);
-  if (stored.deletedAt) positions.push(stored.position, tombstonePosition);
-  const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
+  if (deletedAt) versions.push(deletedVersion(stored));
+  const newestDeletedVersion = Math.max(...versions);
+  const positions: (Position | null | undefined)[] = deletions.map((deletion) => deletion.position);
+  if (deletedAt) positions.push(position, tombstonePosition);
+  const latestDeletionMs = Math.max(...positions.map((one) => one?.timestampMs ?? 0));
   const covers: Erasure['covers'] = (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
-    if (versioned?.id !== id) return timestampMs <= untilMs;
-    const isBefore = tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter);
-    return versioned.version <= version || isBefore;
+    if (versioned?.id !== id) return timestampMs <= latestDeletionMs;
+    const isOfDeletedVersion = versioned.version <= newestDeletedVersion;
+    return isOfDeletedVersion || (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter));
   };
   return { kind, id, covers };
+}
+
+/**
+ * The newest version whose records have no effect any more. If only a tombstone has deleted the stored version, a later
+ * record of that version brings the entity back.
+ */
+function deletedVersion(stored: StoredEnvelope): number {
+  // Without a position, the records of this version were in a lost log. Any other record of it comes later.
+  const isTombstoneAlone = !stored.deletedByEvent && (stored.position === null || isBeforeTombstone(stored));
+  return isTombstoneAlone ? stored.version - 1 : stored.version;
 }
 
 const kindOfId = (kind: Kind, id: string): Kind =>

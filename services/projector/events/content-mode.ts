@@ -30,26 +30,40 @@ export function readContent({ value, headers: headerBytes, undecodable }: KafkaR
     return rejected('undecodable', 'the batch of the record cannot be decompressed or decoded');
   if (value !== null && headerBytes.equals(structuredHeaders)) return readStructured(value);
   const headers = readHeaders(headerBytes);
-  for (const [name, text] of headers) {
-    if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);
-  }
+  const badHeader = nameOfBadHeader(headers);
+  if (badHeader !== null)
+    return rejected('bad_envelope', `header ${badHeader}: must be UTF-8, and one value only`);
   if (value === null) return announcesDeletion(headers) ? readBinary(headers, null) : 'tombstone';
   if (isStructured(headers)) {
     structuredHeaders = Buffer.from(headerBytes);
     return readStructured(value);
   }
   if (headers.has('ce_specversion')) return readBinary(headers, value);
-  // Neither the content type nor a header names the mode. Only a value with a `specversion` is an event.
-  const content = readStructured(value);
-  if ('attributes' in content && content.attributes.specversion !== undefined) return content;
-  const { reason, detail } =
-    'rejected' in content
-      ? content.rejected
-      : { reason: 'bad_envelope' as const, detail: 'specversion: is missing' };
-  return rejected(reason, `${detail}; there is no header ce_specversion`);
+  return readUndeclared(value);
 }
 
-/** Accepts any kind and schema version, because the rules for the envelope reject a wrong one later. */
+function nameOfBadHeader(headers: Headers): string | null {
+  for (const [name, text] of headers) {
+    if (text === null) return name;
+  }
+  return null;
+}
+
+/** Reads a value of which nothing declares the mode. Only a value with a `specversion` is an event. */
+function readUndeclared(value: Buffer): RawEvent | { rejected: Rejection } {
+  const content = readStructured(value);
+  if ('rejected' in content) return rejectedWithoutMode(content.rejected);
+  if (content.attributes.specversion !== undefined) return content;
+  return rejectedWithoutMode({ reason: 'bad_envelope', detail: 'specversion: is missing' });
+}
+
+const rejectedWithoutMode = ({ reason, detail }: Rejection) =>
+  rejected(reason, `${detail}; there is no header ce_specversion`);
+
+/**
+ * Whether the type is that of a deletion, such as `support.ticket.deleted.v1`. Accepts any kind and schema version,
+ * because the rules for the envelope reject a wrong one later.
+ */
 const announcesDeletion = (headers: Headers) =>
   /^support\.[^.]*\.deleted\./.test(headers.get('ce_type') ?? '');
 

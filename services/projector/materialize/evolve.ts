@@ -74,19 +74,25 @@ function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveR
  */
 function evolveSame(current: Entity, change: StateChange, rules: EvolveRules): Evolved {
   const isLater = !current.position || isAfter(change.position, current.position);
-  const isFirstDeletion = change.op === 'delete' && !current.deletedByEvent;
-  const isPurged = current.state === undefined && !current.deletedAt;
-  if (!isLater && !isFirstDeletion && !(isPurged && change.op === 'upsert'))
-    return { entity: current, changed: false };
+  if (!isLater && !completes(current, change)) return { entity: current, changed: false };
   const next: Entity = { ...current };
   if (isLater) next.position = change.position;
   if (change.op === 'delete') next.deletedByEvent = true;
   const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
   if (next.deletedByEvent || isFinal || isBeforeTombstone(next))
     return { entity: toTombstone(next, rules), changed: true };
-  if (change.op === 'delete' || current.state !== undefined) return { entity: next, changed: true };
-  const { deletedAt: _deletedAt, expiresAt: _expiresAt, dataRetentionDays: _days, ...revived } = next;
-  return { entity: { ...revived, state: change.state }, changed: true };
+  const lacksState = change.op === 'upsert' && current.state === undefined;
+  return { entity: lacksState ? revived(next, change.state) : next, changed: true };
+}
+
+/** Whether a record has an effect, although a later record of the same version is applied. */
+const completes = (current: Entity, change: StateChange): boolean =>
+  change.op === 'delete' ? !current.deletedByEvent : current.state === undefined && !current.deletedAt;
+
+/** The entity with its state again, and without the fields of a deletion. */
+function revived(entity: Entity, state: StoredState): Entity {
+  const { deletedAt: _deletedAt, expiresAt: _expiresAt, dataRetentionDays: _days, ...living } = entity;
+  return { ...living, state };
 }
 
 /**

@@ -118,12 +118,16 @@ function findReferenced(edge: Edge, id: string, { orgId }: Joining, { byKind }: 
 }
 
 /**
- * The fields of an entity that the edge embeds, out of the fields of all edges, which the store reads together. Null if
- * the entity is missing.
+ * The fields that the edge embeds of the entities that are not missing. The store reads the fields of all edges
+ * together.
  */
-function embeddedState(edge: Edge, id: string, joining: Joining, references: References): StoredState | null {
-  const state = findReferenced(edge, id, joining, references)?.state;
-  return state ? pick(state, edge.fields) : null;
+function embeddedStates(edge: Edge, ids: string[], joining: Joining, references: References): StoredState[] {
+  const states: StoredState[] = [];
+  for (const id of ids) {
+    const state = findReferenced(edge, id, joining, references)?.state;
+    if (state) states.push(pick(state, edge.fields));
+  }
+  return states;
 }
 
 /** Joins one document. A deleted entity, or one of another organization, is missing in `joined`, but not in `refs`. */
@@ -135,30 +139,40 @@ export function join(kind: Kind, joining: Joining, references: References): Join
   for (const edge of edgesOf(kind)) {
     const ids = idsOver(edge, joining, references);
     for (const id of ids) refs.push(refOf(edge.name, id));
-    if (edge.type === 'owner') {
-      for (const id of ids) {
-        const owner = findReferenced(edge, id, joining, references);
-        ownerDeleted ||= owner?.deletedAt !== undefined;
-        ownerMissing ||= owner?.state === undefined;
+    switch (edge.type) {
+      case 'owner':
+        for (const id of ids) {
+          const owner = findReferenced(edge, id, joining, references);
+          ownerDeleted ||= owner?.deletedAt !== undefined;
+          ownerMissing ||= owner?.state === undefined;
+        }
+        break;
+      case 'children': {
+        const children = childrenOf(references, edge, joining);
+        for (const { _id } of children) refs.push(refOf(edge.name, _id));
+        resolved[edge.name] = embeddedChildren(edge, children);
+        break;
       }
-      continue;
+      case 'through':
+        resolved[edge.name] = embeddedStates(edge, ids, joining, references);
+        break;
+      case 'reference': {
+        const states = embeddedStates(edge, ids, joining, references);
+        // A single edge names at most one entity.
+        resolved[edge.name] = edge.single ? (states[0] ?? null) : states;
+        break;
+      }
     }
-    if (edge.type === 'children') {
-      const children = childrenOf(references, edge, joining);
-      for (const { _id } of children) refs.push(refOf(edge.name, _id));
-      const moreAfter = children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null);
-      resolved[edge.name] = { items: children.map(({ state = {} }) => pick(state, edge.fields)), moreAfter };
-      continue;
-    }
-    // A single edge names at most one entity.
-    const [first] = ids;
-    if (edge.type !== 'reference' || !edge.single)
-      resolved[edge.name] = ids.flatMap((id) => embeddedState(edge, id, joining, references) ?? []);
-    else resolved[edge.name] = first === undefined ? null : embeddedState(edge, first, joining, references);
   }
   const { joined, isPending } = projections[kind].join(resolved);
   return { joined, isPending, refs, ownerDeleted, ownerMissing };
 }
+
+/** The children that fit into a document, and after which of them the document has more; null if they are all. */
+const embeddedChildren = (edge: ChildrenEdge, children: Child[]) => ({
+  items: children.map(({ state = {} }) => pick(state, edge.fields)),
+  moreAfter: children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null),
+});
 
 /**
  * Reads the revisions of the references again. Returns the ids of the documents whose references have changed since the

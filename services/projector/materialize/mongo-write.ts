@@ -45,36 +45,40 @@ async function recordFailures(
   error: unknown,
   written: Written,
 ) {
-  const isBulk = error instanceof MongoBulkWriteError;
-  // Without a majority no write of the bulk is durable, even one that MongoDB reports as applied.
-  if (isBulk && error.result.getWriteConcernError()) throw error;
-  const placeOf = (write: Write | undefined) => ({
-    namespace: collection.namespace,
-    id: write?.document._id ?? '',
-  });
-  const writeErrors = isBulk ? [error.writeErrors].flat() : [];
-  const failed = writeErrors.map(({ index, code, errmsg = '' }) => {
-    const place = placeOf(writes[index]);
-    return { id: place.id, failure: failureOf(place, Number(code), errmsg) };
-  });
-  if (failed.some(({ failure }) => failure === null)) throw error;
-  for (const { id, failure } of failed) {
-    if (failure?.is === 'refused') written.refused.set(id, failure.detail);
-    else written.conflicted.set(id, failure?.is === 'taken' ? failure.detail : null);
+  if (error instanceof MongoBulkWriteError) {
+    recordWriteErrors(collection, writes, error, written);
+    await removeFragments(collection, writes, error.result, written);
+    if ([error.writeErrors].flat().length > 0) return;
   }
-  if (isBulk) await removeFragments(collection, writes, error.result, written);
-  if (failed.length > 0) return;
-  const [first, ...others] = writes;
-  const refusal = refusalIn(placeOf(first), error);
+  const firstId = writes[0]?.document._id ?? '';
+  const refusal = refusalIn({ namespace: collection.namespace, id: firstId }, error);
   if (refusal === null) throw error;
-  if (first && others.length === 0) {
-    written.refused.set(first.document._id, refusal);
+  if (writes.length === 1) {
+    written.refused.set(firstId, refusal);
     return;
   }
   // The documents that this bulk has written conflict now. A later round finds that they are up to date.
   const half = Math.ceil(writes.length / 2);
   await writeBulk(collection, writes.slice(0, half), written);
   await writeBulk(collection, writes.slice(half), written);
+}
+
+/** Records the writes that MongoDB names as failed. Throws if one of its errors is not about a document. */
+function recordWriteErrors(
+  { namespace }: Collection<StoredDocument>,
+  writes: Write[],
+  error: MongoBulkWriteError,
+  { conflicted, refused }: Written,
+): void {
+  // Without a majority no write of the bulk is durable, even one that MongoDB reports as applied.
+  if (error.result.getWriteConcernError()) throw error;
+  for (const { index, code, errmsg = '' } of [error.writeErrors].flat()) {
+    const id = writes[index]?.document._id ?? '';
+    const failure = failureOf({ namespace, id }, Number(code), errmsg);
+    if (failure === null) throw error;
+    if (failure.is === 'refused') refused.set(id, failure.detail);
+    else conflicted.set(id, failure.is === 'taken' ? failure.detail : null);
+  }
 }
 
 /**

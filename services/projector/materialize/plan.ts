@@ -4,7 +4,7 @@ import type { Change, Upsert } from '../events/change.ts';
 import { projections } from '../projections/projections.ts';
 import { type Entity, evolve, type EvolveRules, isRepetition } from './evolve.ts';
 import { type IdsByEdge, idsInRefs, idsInState } from './join.ts';
-import type { Current, ReadDocuments } from './store.ts';
+import type { Current, ReadDocuments, Unreadable } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';
 
 export type PlanDeps = WriteDeps & {
@@ -52,7 +52,6 @@ export function planRound<K extends Kind>(
   read: ReadDocuments,
   work: Work<K>,
 ): PlannedWrite<K>[] {
-  const { changes, rejected, refused } = work;
   const stored = new Map(read.documents.map((document) => [document._id, document]));
   const unreadable = new Map(read.unreadable.map((document) => [document._id, document]));
   const remaining = new Set(read.remaining);
@@ -63,27 +62,35 @@ export function planRound<K extends Kind>(
     if (remaining.has(id)) continue;
     const current = stored.get(id);
     const broken = unreadable.get(id);
-    const entityChanges = changes.get(id);
-    if (!entityChanges) {
-      if (broken) {
-        deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
-      } else if (current?.state) {
-        const target = { id, current, guard: current.revision };
-        planned.push(plannedWrite(deps, kind, target, current, [], undefined));
-      }
+    const changes = work.changes.get(id);
+    if (!changes) {
+      const refresh = planRefresh(deps, kind, id, current, broken);
+      if (refresh) planned.push(refresh);
       continue;
     }
-    const accepted =
-      refused.size === 0 ? entityChanges : entityChanges.filter((change) => !refused.has(change));
     const guard = broken ? broken.guard : (current?.revision ?? null);
-    const target = { id, current, guard };
-    const { write, rejections } = planWrite(deps, kind, target, accepted, rules, work);
-    if (rejections.length > 0) rejected.set(id, rejections);
-    else rejected.delete(id);
-    if (write) planned.push(write);
-    if (write && broken) deps.onUnreadable?.(kind, id, broken.field);
+    const write = planWrite(deps, kind, { id, current, guard }, changes, rules, work);
+    if (!write) continue;
+    planned.push(write);
+    if (broken) deps.onUnreadable?.(kind, id, broken.field);
   }
   return planned;
+}
+
+/** Plans to join a document again that no change names. Null if it has no state, or cannot be read. */
+function planRefresh<K extends Kind>(
+  deps: PlanDeps,
+  kind: K,
+  id: string,
+  current: Current | undefined,
+  broken: Unreadable | undefined,
+): PlannedWrite<K> | null {
+  if (broken) {
+    deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
+    return null;
+  }
+  if (!current?.state) return null;
+  return plannedWrite(deps, kind, { id, current, guard: current.revision }, current, [], undefined);
 }
 
 /** A document to write, and the stored document, if it can be read. */
@@ -96,22 +103,24 @@ function planWrite<K extends Kind>(
   target: Target,
   changes: Change<K>[],
   rules: EvolveRules,
-  { outdated, repeated }: Work<K>,
-) {
+  { outdated, refused, rejected, repeated }: Work<K>,
+): PlannedWrite<K> | null {
   const { id, current } = target;
   const rejections: RejectedChange<K>[] = [];
   let last: Change<K> | undefined;
   let entity: Entity | null = current ?? null;
-  for (const change of changes) {
+  const accepted = refused.size === 0 ? changes : changes.filter((change) => !refused.has(change));
+  for (const change of accepted) {
     if (isRepetition(entity, change)) repeated.add(change);
     const next = evolve(entity, change, rules);
     entity = next.entity;
     if (next.changed) last = change;
     if (next.rejected) rejections.push({ change, rejection: next.rejected });
   }
+  if (rejections.length > 0) rejected.set(id, rejections);
+  else rejected.delete(id);
   const isDone = !last && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? plannedWrite(deps, kind, target, entity, changes, last) : null;
-  return { write, rejections };
+  return entity && !isDone ? plannedWrite(deps, kind, target, entity, accepted, last) : null;
 }
 
 /** `last` is the last of the changes that changed the entity. */

@@ -123,29 +123,25 @@ async function writeTogether<K extends Kind>(
   const writes = prepared.map(({ write }) => write);
   const { conflicted, refused } = await store.write(kind, writes);
   const written: BulkOutcome<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
-  for (const { item, error } of failed) {
-    const rejection = projectorError('join', error);
-    if (item.upsert) {
-      written.refused.push({ change: item.upsert, rejection, error });
-      written.unfinished.push(item.id);
-    } else deps.onNotRefreshed(kind, item.id, rejection.detail, error);
-  }
+  // A refused record becomes a dead letter. Another round applies the other records of the entity.
+  const refuse = (id: string, cause: Change<K> | undefined, rejection: Rejection, error?: unknown) => {
+    if (!cause) {
+      deps.onNotRefreshed(kind, id, rejection.detail, error);
+      return;
+    }
+    written.refused.push({ change: cause, rejection, error });
+    written.unfinished.push(id);
+  };
+  for (const { item, error } of failed) refuse(item.id, item.upsert, projectorError('join', error), error);
   const toRecheck: Joining[] = [];
   for (const { item, write } of prepared) {
     const conflict = conflicted.get(item.id);
     const refusal = conflict && isRepeatedLoss(item.id, item.guard) ? conflict : refused.get(item.id);
-    if (conflict !== undefined && refusal === undefined) written.unfinished.push(item.id);
-    else if (refusal !== undefined && item.cause) {
-      // The record becomes a dead letter. Another round applies the other records of the entity.
-      const rejection: Rejection = { reason: 'refused_by_store', detail: refusal };
-      written.refused.push({ change: item.cause, rejection });
-      written.unfinished.push(item.id);
-    } else if (refusal !== undefined) deps.onNotRefreshed(kind, item.id, refusal);
+    if (refusal !== undefined) refuse(item.id, item.cause, { reason: 'refused_by_store', detail: refusal });
+    else if (conflict !== undefined) written.unfinished.push(item.id);
     else {
       written.entities.push(reconciledOf(deps, kind, item, write));
-      const { refs } = write.document;
-      if (item.joining && refs && !isSame(item.current?.state && item.current.refs, refs))
-        toRecheck.push(item.joining);
+      if (item.joining && hasNewReferences(item, write)) toRecheck.push(item.joining);
     }
   }
   if (toRecheck.length > 0) written.outdated = await recheckReferences(store, kind, toRecheck, references);
@@ -155,8 +151,12 @@ async function writeTogether<K extends Kind>(
   return written;
 }
 
-const isSame = (before: string[] | undefined, after: string[]): boolean =>
-  before?.length === after.length && after.every((ref, index) => ref === before[index]);
+/** Whether the written document stores other references than the living document before it. */
+function hasNewReferences({ current }: PlannedWrite<Kind>, { document: { refs } }: Write): boolean {
+  if (!refs) return false;
+  const before = current?.state ? current.refs : undefined;
+  return before?.length !== refs.length || refs.some((ref, index) => ref !== before?.[index]);
+}
 
 function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>, { op, document }: Write) {
   const { id, current, entity } = item;

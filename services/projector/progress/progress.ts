@@ -129,15 +129,23 @@ type PartitionWatermark = {
  */
 export function createPartitionWatermarks(): (reached: AppliedInRun) => PartitionWatermark {
   const marksByKey = new Map<string, Mark[]>();
-  return ({ key, position, end = Infinity, asOfMs }) => {
+  return ({ key, position, end, asOfMs }) => {
     const marks = marksByKey.get(key) ?? [];
     const ahead = marks.filter((mark) => position < mark.end);
-    const oldestMs = ahead[0]?.asOfMs ?? asOfMs;
-    const newestMs = ahead.at(-1)?.asOfMs ?? -Infinity;
-    const isDue = asOfMs - newestMs >= (asOfMs - oldestMs) * markSpacing;
-    if (position < end && end < Infinity && isDue) ahead.push({ end, asOfMs });
     marksByKey.set(key, ahead);
-    const reachedMs = marks.findLast((mark) => position >= mark.end)?.asOfMs ?? 0;
-    return { completeToMs: position >= end ? asOfMs : reachedMs, waitingSinceMs: ahead[0]?.asOfMs ?? null };
+    const isCaughtUp = end !== undefined && position >= end;
+    if (end !== undefined && !isCaughtUp && isMarkDue(ahead, asOfMs)) ahead.push({ end, asOfMs });
+    const waitingSinceMs = ahead[0]?.asOfMs ?? null;
+    if (isCaughtUp) return { completeToMs: asOfMs, waitingSinceMs };
+    const reached = marks.findLast((mark) => position >= mark.end);
+    return { completeToMs: reached?.asOfMs ?? 0, waitingSinceMs };
   };
+}
+
+/** Whether the last mark is old enough for another one. */
+function isMarkDue(marks: Mark[], asOfMs: number): boolean {
+  const [oldest] = marks;
+  const newest = marks.at(-1);
+  if (!oldest || !newest) return true;
+  return asOfMs - newest.asOfMs >= (asOfMs - oldest.asOfMs) * markSpacing;
 }
