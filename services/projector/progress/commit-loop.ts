@@ -14,11 +14,9 @@ import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Positions } from '../partition/positions.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import type { RefusalLimit } from '../refusal-limit.ts';
-import { createDeliveryLog } from './delivery-log.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
 import { createProgressRecorder, recordedPositions } from './progress.ts';
-import { createUnreadLog } from './unread-log.ts';
 
 export type CommitLoopDeps = {
   control: Db;
@@ -76,8 +74,6 @@ export function startCommitLoop(
   const progress = createProgressRecorder(deps);
   const sample = createSampler(deps);
   const gauges = createFreshnessGauges(deps);
-  const logDelivery = createDeliveryLog(deps);
-  const logUnread = createUnreadLog(deps);
   let watermarkMs = 0;
   let committing: Promise<void> | null = null;
 
@@ -86,9 +82,8 @@ export function startCommitLoop(
     const asOf = await deps.clock.read();
     const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));
     await partitions.detectGaps(log);
-    logUnread(log, await progress.register(log.partitions, asOf));
+    await progress.register(log.partitions, asOf);
     const snapshot = partitions.snapshot(log.ends);
-    logDelivery(nowMs(), snapshot, log.ends);
     await reportPositions(deps, log, snapshot);
     // A broker that does not answer may know further partitions, so no partition is complete up to this instant.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;

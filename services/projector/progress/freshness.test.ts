@@ -1,4 +1,5 @@
 import kafkajs from 'kafkajs';
+import { pino } from 'pino';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import { createMetrics } from '../metrics.ts';
 import { createFreshnessGauges } from './freshness.ts';
@@ -20,17 +21,14 @@ const backlogged = {
 };
 type State = Partial<typeof backlogged>;
 
-/** The gauges of a projector that applies partition 0 of a topic, after one run. */
-function given(changes: State = {}) {
+/** A run of a projector that applies partition 0 of a topic. */
+function runOf(changes: State) {
   const state = { ...backlogged, ...changes };
-  const { position, end, completeTo, watermarkAge, heldBy, silentSeconds } = state;
-  const { cause, unreachable, startedAt } = state;
-  const metrics = createMetrics();
-  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, startedAt });
+  const { position, end, completeTo, watermarkAge, heldBy, silentSeconds, cause, unreachable } = state;
   const ends = new Map(
     [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end, stable: end }]])),
   );
-  gauges.observe(0, {
+  return {
     asOf: new Date(nowMs),
     log: { partitions: ['t/0', 't/1'], ends, leaderEpochs: new Map(), topicIds: new Map(), unreachable },
     snapshot: [
@@ -53,12 +51,26 @@ function given(changes: State = {}) {
       completeTo: secondsAgo(watermarkAge),
       updatedAt: secondsAgo(silentSeconds),
     },
-  });
+  };
+}
+
+/** The gauges of a projector that applies partition 0 of a topic, after one run. */
+function given(changes: State = {}) {
+  const metrics = createMetrics();
+  const lines: object[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as object) });
+  const { startedAt } = { ...backlogged, ...changes };
+  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, startedAt, logger });
+  /** One run, at a time of the monotonic clock. */
+  const observe = (atMs: number, more: State = {}) => gauges.observe(atMs, runOf({ ...changes, ...more }));
+  observe(0);
   const values = async (gauge: { get: () => Promise<{ values: { labels: object; value: number }[] }> }) =>
     (await gauge.get()).values;
   return {
     gauges,
     metrics,
+    lines,
+    observe,
     lagSeconds: async () => (await values(metrics.lagSeconds)).map(({ value }) => value),
     /** The causes with a value above 0. */
     held: async () =>
@@ -120,5 +132,45 @@ describe('the cause that holds the watermark', () => {
     expect(await held()).toEqual(expected);
     expect(await ages()).toEqual([160]);
     expect((await metrics.lagSeconds.get()).values).toEqual([{ labels: { topic: 't' }, value: 60 }]);
+  });
+});
+
+describe('a hold of the watermark', () => {
+  const lineOf = (cause: HoldCause) => ({
+    topic: 't',
+    partition: 0,
+    position: 3,
+    cause,
+    msg: 'Data-As-Of stands still',
+  });
+  /** The lines of two minutes, with a run each second. */
+  const linesOf = (stateAt: (second: number) => State) => {
+    const { observe, lines } = given(stateAt(0));
+    for (let second = 1; second <= 120; second += 1) observe(second * 1_000, stateAt(second));
+    return lines;
+  };
+
+  test.each<[HoldCause, State]>([
+    ['unreadable', { end: null }],
+    ['undelivered', { cause: 'undelivered' }],
+    ['new_leader', { cause: 'new_leader' }],
+    ['open_transaction', { cause: 'open_transaction' }],
+  ])('for half a minute is logged once as %s', (cause, state) => {
+    expect(linesOf((second) => ({ ...state, position: second < 30 ? 2 : 3 }))).toMatchObject([lineOf(cause)]);
+  });
+
+  test.each<[string, (second: number) => State]>([
+    ['shorter wait', (second) => ({ cause: second % 30 === 0 ? 'backlog' : 'undelivered' })],
+    ['partition that moves', (second) => ({ cause: 'undelivered', position: second })],
+    ['watermark within the allowance', () => ({ cause: 'undelivered', watermarkAge: 5 })],
+    ['cause within the projectors', () => ({ cause: 'fan_out' })],
+  ])('is not logged for a %s', (_, stateAt) => {
+    expect(linesOf(stateAt)).toEqual([]);
+  });
+
+  test('is logged again after the watermark has advanced', () => {
+    const unreadable = { end: null };
+    const lines = linesOf((second) => (second === 60 ? { ...unreadable, watermarkAge: 5 } : unreadable));
+    expect(lines).toHaveLength(2);
   });
 });

@@ -3,6 +3,7 @@ import { type HeldBy, isSilent } from '../../../shared/control/progress.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { classify } from '../../../shared/kafka/errors.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
@@ -23,6 +24,7 @@ type FreshnessDeps = {
   allowanceMs: number;
   /** Records before this instant belong to the load of a new generation. */
   startedAt: Date;
+  logger: Pick<Logger, 'warn'>;
 };
 
 export type FreshnessGauges = {
@@ -33,7 +35,9 @@ export type FreshnessGauges = {
 };
 
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
-export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: FreshnessDeps): FreshnessGauges {
+export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
+  const { metrics, allowanceMs, startedAt } = deps;
+  const logHold = createHoldLog(deps);
   let ageSeconds = 0;
   let heldSeconds = 0;
   let observedMs: number | null = null;
@@ -51,7 +55,9 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Fresh
       metrics.fanOutWaiting.set(snapshot.reduce((sum, { fanOutWaiting }) => sum + fanOutWaiting, 0));
       const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
       heldSeconds = secondsSince(asOf, knownMs);
-      setHeld(causeOf(run), heldSeconds);
+      const cause = causeOf(run);
+      setHeld(cause, heldSeconds);
+      logHold(nowMs, run, heldSeconds > 0 ? cause : null);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(snapshot, ({ topic }) => topic);
@@ -82,10 +88,39 @@ const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTim
  */
 function causeOf({ log, snapshot, heldBy, asOf }: CommitRun): HoldCause | null {
   if (heldBy === null) return null;
-  const key = partitionKey(heldBy);
-  if (log.unreachable.length > 0 || !log.ends.has(key)) return 'unreadable';
-  const own = snapshot.find((partition) => partitionKey(partition) === key);
-  return own?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
+  if (log.unreachable.length > 0 || !log.ends.has(partitionKey(heldBy))) return 'unreadable';
+  return ownOf(snapshot, heldBy)?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
+}
+
+const ownOf = (snapshot: Snapshot[], heldBy: HeldBy): Snapshot | undefined =>
+  snapshot.find((partition) => partitionKey(partition) === partitionKey(heldBy));
+
+/** The causes outside of the projectors. */
+const outside: readonly HoldCause[] = ['unreadable', 'undelivered', 'new_leader', 'open_transaction'];
+/** A shorter hold is usual, in milliseconds. */
+const usualMs = 30_000;
+
+/** Returns a function that logs, once, that a cause outside of the projectors has held the watermark for 30 s. */
+function createHoldLog({ logger }: FreshnessDeps) {
+  const none = { mark: '', sinceMs: 0, isLogged: false };
+  let hold = none;
+  return (nowMs: number, { heldBy, snapshot, log }: CommitRun, cause: HoldCause | null): void => {
+    if (heldBy === null || cause === null) {
+      hold = none;
+      return;
+    }
+    const { topic, partition } = heldBy;
+    const { position, throttledMs } = ownOf(snapshot, heldBy) ?? {};
+    const mark = `${partitionKey(heldBy)} ${cause} ${position}`;
+    if (hold.mark !== mark) hold = { mark, sinceMs: nowMs, isLogged: false };
+    if (hold.isLogged || nowMs - hold.sinceMs < usualMs || !outside.includes(cause)) return;
+    hold.isLogged = true;
+    const { unreachable } = log;
+    logger.warn(
+      { topic, partition, position, cause, reason: holdCauses[cause], throttledMs, unreachable },
+      'Data-As-Of stands still',
+    );
+  };
 }
 
 function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {

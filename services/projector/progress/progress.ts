@@ -42,8 +42,8 @@ type RecorderDeps = {
 
 /** Records how far a generation is applied, for one projector. */
 export type ProgressRecorder = {
-  /** Registers the partitions that are not registered yet. Returns the keys of all that it has registered. */
-  register: (keys: string[], asOf: Date) => Promise<ReadonlySet<string>>;
+  /** Registers the partitions that are not registered yet. */
+  register: (keys: string[], asOf: Date) => Promise<void>;
   /**
    * Saves progress once per run of the commit loop: how far the partitions have been applied, and the instant up to
    * which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No saved value
@@ -65,7 +65,6 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
     const added = keys.filter((key) => !registered.has(key));
     if (added.length > 0) await registerPartitions(control, generation, added, asOf);
     for (const key of added) registered.add(key);
-    return registered;
   };
   const save: ProgressRecorder['save'] = async (snapshots, ends, asOf) => {
     const instants = new Map<string, number>();
