@@ -10,7 +10,7 @@ import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { projector } from '../support/facts.ts';
-import { useReadModel } from './read-model.ts';
+import { day, eventsOf, useReadModel } from './read-model.ts';
 
 describe('the sweeper of a projector', () => {
   const model = useReadModel();
@@ -69,6 +69,24 @@ describe('the sweeper of a projector', () => {
     nowMs += 86_400_000;
     await eventually(async () => completeRuns === 2);
     expect(await hasBytes()).toBe(false);
+    await sweeper.stop();
+  });
+
+  test('purges expired data although MongoDB cannot read a document that a dead letter names', async () => {
+    const { conversation, ...named } = eventsOf('old');
+    await model.apply([named.channel(), conversation(0)]);
+    await model.setWatermark(day(100));
+    const id = await storeDeadLetter(model, created('contact', 'con_damaged'));
+    const readEnvelopes = () => Promise.reject(new Error('a page is damaged'));
+    const outcomes: SweepOutcome[] = [];
+    const announceSweep: Deps['announceSweep'] = (outcome) => void outcomes.push(outcome);
+    const store = { ...model.store, readEnvelopes };
+    const sweeper = start({ now: () => day(100), store, announceSweep }, { intervalMs: 10, pollMs: 5 });
+    await eventually(() => outcomes.at(-1)?.reason?.includes('a page is damaged'));
+    expect((await model.answersAt('old', day(0))).conversation).toBeNull();
+    // The sweep succeeds once an operator has purged the dead letter.
+    await purgeDeadLetters(model.control, [id], { by: 'ann', at: day(100) });
+    await eventually(() => outcomes.at(-1)?.reason === null);
     await sweeper.stop();
   });
 

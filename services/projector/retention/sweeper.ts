@@ -135,15 +135,18 @@ export function startSweeper(
     const startedAt = deps.now();
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
-    await eraseSince({ ...deps, signal, onProgress }, isComplete ? new Date(0) : deadLettersSince);
-    // A worker takes `storedAt` before its write, which MongoDB may delay.
-    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     // Overwritten below. If this sweep fails, the next one is complete.
     nextCompleteMs = 0;
+    const since = isComplete ? new Date(0) : deadLettersSince;
+    // If MongoDB cannot read a document that a dead letter names, expired data is purged nevertheless.
+    const [erased] = await Promise.allSettled([eraseSince({ ...deps, signal, onProgress }, since)]);
+    // A worker takes `storedAt` before its write, which MongoDB may delay.
+    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
+    if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
+    if (erased.status === 'rejected') throw erased.reason;
     nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
-    if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
     // Last, because only this step needs Kafka. The purge above must work while Kafka is away.
     if (isComplete) await deps.forgetPurged();
     outcome.succeed();
