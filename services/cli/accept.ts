@@ -3,9 +3,9 @@ import { acceptableFindings } from '../../shared/control/generations.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import {
   type AcceptDeps,
-  type Accepted,
   acceptFinding,
   type AcceptOptions,
+  type AcceptResult,
   needsKafka,
 } from '../operations/accept/accept.ts';
 import { commandsIn } from '../operations/deployment.ts';
@@ -56,7 +56,7 @@ async function run(deps: AcceptDeps, options: Options): Promise<Output> {
 }
 
 function render(
-  { finding, generation, dryRun, seen }: Accepted,
+  { finding, generation, dryRun, seen }: AcceptResult,
   projector: (generation: number) => string,
 ): string {
   const about = `"${finding}" of generation ${generation}`;

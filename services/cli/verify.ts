@@ -1,7 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
-import type { VerifyResult, Wrong } from '../operations/verify/result.ts';
+import type { DifferingDocument, VerifyResult } from '../operations/verify/result.ts';
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
 import { type Context, type SelectVerb, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
@@ -82,5 +82,5 @@ export function renderVerified(
   ]);
 }
 
-const renderWrong = ({ kind, id, fields, reason }: Wrong): string =>
+const renderWrong = ({ kind, id, fields, reason }: DifferingDocument): string =>
   [`  ${kind} ${inOneColumn(id)}`, fields.join(', '), reason ?? ''].filter(Boolean).join('  ');

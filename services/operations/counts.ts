@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
 import { counted, orMore } from '../../shared/runtime/counted.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { type NotCounted, optional } from './optional.ts';
+import { type NotCounted, readOptional } from './optional.ts';
 
 /** Pending conversations are counted up to this number, so that a count takes little time. */
 const countMax = 10_000;
@@ -21,11 +21,11 @@ export type Counts = {
  */
 export async function readCounts(database: Db): Promise<Counts> {
   const notCounted: NotCounted[] = [];
-  const pending = collectionOf(database, 'conversation');
+  const conversationCollection = collectionOf(database, 'conversation');
   const [documents, conversations] = await Promise.all([
-    optional(notCounted, 'documents', () => estimateDocuments(database)),
-    optional(notCounted, 'pending conversations', () =>
-      pending.countDocuments({ pending: true }, { limit: countMax, hint: 'pending' }),
+    readOptional(notCounted, 'documents', () => estimateDocuments(database)),
+    readOptional(notCounted, 'pending conversations', () =>
+      conversationCollection.countDocuments({ pending: true }, { limit: countMax, hint: 'pending' }),
     ),
   ]);
   return { documents, pending: { conversations }, notCounted };

@@ -9,7 +9,7 @@ import { filledPart, shareOf } from '../projector/dead-letters/byte-shares.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type GenerationFacts, readGeneration } from './generation-facts.ts';
 import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
-import { type NotCounted, optional } from './optional.ts';
+import { type NotCounted, readOptional } from './optional.ts';
 import { readSharedTokens } from './shared-tokens.ts';
 
 /** The answers of MongoDB and Kafka, read once. `findings` evaluates them without a further read. */
@@ -30,18 +30,18 @@ export type Facts = {
   replicas: Replica[];
   /** The last write that a majority of MongoDB's members confirmed; null if they confirm writes, or if unknown. */
   noMajoritySince: Date | null;
-  /** The dead letters that stand unapplied in any generation; null if MongoDB did not count them. */
+  /** The number of dead letters that some generation has not applied; null if MongoDB did not count them. */
   deadLetters: number | null;
   /**
-   * Each topic has a share of `DEAD_LETTER_MEGABYTES_MAX`. How full the fullest share is, from 0 to 1; null if MongoDB
-   * did not sum the bytes.
+   * The used part of the fullest share, from 0 to 1: each topic has a share of `DEAD_LETTER_MEGABYTES_MAX`. Null if
+   * MongoDB did not sum the bytes.
    */
   deadLetterBytesFilled: number | null;
   /** The parts that MongoDB refused to count. */
   notCounted: NotCounted[];
 };
 
-/** `status` and the console wait this long for Kafka, in milliseconds, and then show the facts of MongoDB alone. */
+/** `status` and the console wait this long for Kafka, in milliseconds, and then show only the facts of MongoDB. */
 const kafkaTimeoutToShowMs = 3_000;
 /** A verb that changes something waits longer for Kafka, because a slow answer must not refuse a step. */
 const kafkaTimeoutToActMs = 30_000;
@@ -50,43 +50,43 @@ const measureTimeoutMs = 500;
 
 type FactDeps = Pick<OperatorDeps, 'control' | 'config' | 'topics' | 'now'>;
 
-/** Reads the facts. The rates of `Facts` are computed against `before`, the previous reading. */
-export type ReadFacts = (before: Facts | null) => Promise<Facts>;
+/** Reads the facts. The rates of `Facts` are computed against the previous reading. */
+export type ReadFacts = (previous: Facts | null) => Promise<Facts>;
 
 /** Reads the facts for a verb that acts on them. The clients of Kafka in `deps` are connected. */
-export const readFactsToAct = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>
-  readFacts(deps, (work) => work(deps), before, kafkaTimeoutToActMs);
+export const readFactsToAct = (deps: OperatorDeps, previous: Facts | null = null): Promise<Facts> =>
+  readFacts(deps, (work) => work(deps), previous, kafkaTimeoutToActMs);
 
 /** Reads the facts to show them. Rejects only if MongoDB does not answer. */
 export async function readFacts(
   deps: FactDeps,
   useKafka: UseKafka,
-  before: Facts | null,
+  previous: Facts | null,
   kafkaTimeoutMs = kafkaTimeoutToShowMs,
 ): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
   const leftovers = registry ? [] : await findReadModel(control);
-  const existing = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
-  const kafka = await readKafka(deps, useKafka, existing, kafkaTimeoutMs);
+  const undropped = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
+  const kafka = await readKafka(deps, useKafka, undropped, kafkaTimeoutMs);
   const now = await deps.now();
   const projectors = await readProjectors(control);
   const notCounted: NotCounted[] = [];
-  const shared = { registry, projectors, kafka, now, before, notCounted };
+  const shared = { registry, projectors, kafka, now, earlier: previous, notCounted };
   const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics);
   const [generations, noMajoritySince, replicas, lost, deadLetters, deadLetterBytesFilled, sharedTokens] =
     await Promise.all([
-      Promise.all(existing.map((generation) => readGeneration(deps, shared, generation))),
+      Promise.all(undropped.map((generation) => readGeneration(deps, shared, generation))),
       readNoMajoritySince(control),
       liveReplicas(control, now),
       readLost(control, registry?.manifest),
-      optional(notCounted, 'dead letters', async () =>
+      readOptional(notCounted, 'dead letters', async () =>
         (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
       ),
-      optional(notCounted, 'the bytes of the dead letters', async () =>
+      readOptional(notCounted, 'the bytes of the dead letters', async () =>
         filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
       ),
-      optional(notCounted, 'tokens of several keys', () =>
+      readOptional(notCounted, 'tokens of several keys', () =>
         readSharedTokens(control, config.DATABASE_NAME, registry),
       ),
     ]);

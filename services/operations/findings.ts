@@ -5,7 +5,7 @@ import { acceptCommand, commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
-import { activeOf, type Rule, type RuleFinding, type Severity, type Step } from './rules/rule.ts';
+import { activeOf, type OperatorStep, type Rule, type RuleFinding, type Severity } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
 
 /** Something that an operator should know, or do. */
@@ -15,7 +15,7 @@ export type Finding = {
   generation: number | null;
   severity: Severity;
   /** The steps that it prevents. */
-  blocks: readonly Step[];
+  blocks: readonly OperatorStep[];
   /** The name under which `support-cli accept` takes it; null if no operator can accept it. */
   acceptAs: AcceptableFinding | null;
   /** The command that accepts it. */
@@ -38,12 +38,13 @@ const severities = ['bad', 'attention', 'progress'] as const;
  * Pure.
  */
 export function findings(facts: Facts): Finding[] {
-  const ofSystem = evaluate(facts, systemRules, null, null);
-  const ofGenerations = facts.generations.flatMap((one) =>
-    adjusted(facts, one, evaluate(facts, generationRules, one, one.generation.number)),
-  );
-  const all = [...ofSystem, ...ofGenerations];
-  return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
+  const systemFindings = evaluate(facts, systemRules, null, null);
+  const generationFindings = facts.generations.flatMap((generationFacts) => {
+    const { number } = generationFacts.generation;
+    return adjust(facts, generationFacts, evaluate(facts, generationRules, generationFacts, number));
+  });
+  const all = [...systemFindings, ...generationFindings];
+  return severities.flatMap((severity) => all.filter((finding) => finding.severity === severity));
 }
 
 /** Evaluates rules about the whole system, or about a generation: then `generation` is its number. */
@@ -59,13 +60,13 @@ function evaluate<About>(
     return results.map((result) => ({
       name: name as Finding['name'],
       generation,
-      ...completed(facts, rule, result, generation),
+      ...complete(facts, rule, result, generation),
     }));
   });
 }
 
 /** Completes the result of a rule with the severity and the other fields of the rule. */
-function completed(
+function complete(
   facts: Facts,
   rule: Pick<Rule<never>, 'severity' | 'blocks' | 'acceptAs'>,
   result: RuleFinding | string,
@@ -82,7 +83,7 @@ function completed(
 
 /** Whether an operator has accepted the older data of a generation. Other findings end once they are accepted. */
 function isOlderDataAccepted({ registry, now }: Facts, number: number): boolean {
-  const generation = registry?.generations.find((one) => one.number === number);
+  const generation = registry?.generations.find((registered) => registered.number === number);
   return generation !== undefined && isOlderAccepted(generation, registry?.since ?? now, now);
 }
 
@@ -90,41 +91,41 @@ function isOlderDataAccepted({ registry, now }: Facts, number: number): boolean 
  * Adjusts the findings of a generation to its state. Customers do not see a generation that is not served, so `bad`
  * becomes `attention`. A next step is left out while it is blocked or cannot help.
  */
-function adjusted({ registry }: Facts, { generation }: GenerationFacts, all: Finding[]): Finding[] {
+function adjust({ registry }: Facts, { generation }: GenerationFacts, all: Finding[]): Finding[] {
   const { number, state } = generation;
   const isServed = number === registry?.generation;
-  const found = all.map((one) =>
-    !isServed && one.severity === 'bad' ? { ...one, severity: 'attention' as const } : one,
+  const adjusted = all.map((finding) =>
+    !isServed && finding.severity === 'bad' ? { ...finding, severity: 'attention' as const } : finding,
   );
   const step = state === 'standby' ? 'rollback' : 'promote';
-  const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isAccepted);
-  const cannotContinue = found.some((one) => one.name === 'projectors' && one.isFinal);
-  return found.filter(({ name, severity }) => {
+  const isBlocked = adjusted.some(({ blocks, isAccepted }) => blocks.includes(step) && !isAccepted);
+  const cannotContinue = adjusted.some(({ name, isFinal }) => name === 'projectors' && isFinal);
+  return adjusted.filter(({ name, severity }) => {
     if (severity === 'progress' && cannotContinue) return false;
     return name !== 'next' || !isBlocked;
   });
 }
 
 /** The findings that concern a step with a generation, accepted ones included. */
-export const findingsAgainst = (all: Finding[], number: number, step: Step): Finding[] =>
+export const findingsAgainst = (all: Finding[], number: number, step: OperatorStep): Finding[] =>
   all.filter(
     ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
   );
 
 /** The findings that prevent a step with a generation. */
-export const blockingFindings = (all: Finding[], number: number, step: Step): Finding[] =>
+export const blockingFindings = (all: Finding[], number: number, step: OperatorStep): Finding[] =>
   findingsAgainst(all, number, step).filter(({ isAccepted }) => !isAccepted);
 
 /** A check before a step that passes, or whose finding the operator has accepted. */
 type PassedCheck = { text: string; isAccepted: boolean };
 
 /** The checks of a step that do not prevent it. */
-export function passedChecks(all: Finding[], number: number, step: Step): PassedCheck[] {
-  const found = findingsAgainst(all, number, step);
+export function passedChecks(all: Finding[], number: number, step: OperatorStep): PassedCheck[] {
+  const against = findingsAgainst(all, number, step);
   const rules = Object.entries<Rule<GenerationFacts>>(generationRules);
   return rules.flatMap(([name, { blocks, passes = name }]): PassedCheck[] => {
     if (!blocks.includes(step)) return [];
-    const finding = found.find((one) => one.name === name);
+    const finding = against.find((candidate) => candidate.name === name);
     if (!finding) return [{ text: passes, isAccepted: false }];
     return finding.isAccepted ? [{ text: finding.text, isAccepted: true }] : [];
   });
@@ -133,20 +134,23 @@ export function passedChecks(all: Finding[], number: number, step: Step): Passed
 /** The findings to show of a generation. A rollback needs no comparison, so a standby shows no finding about one. */
 export const findingsOf = (all: Finding[], { generation: { number, state } }: GenerationFacts): Finding[] =>
   all.filter(({ generation, blocks }) => {
-    const blocksPromotionAlone = blocks.length === 1 && blocks[0] === 'promote';
-    return generation === number && !(state === 'standby' && blocksPromotionAlone);
+    if (generation !== number) return false;
+    const blocksOnlyPromotion = blocks.length === 1 && blocks[0] === 'promote';
+    return !(state === 'standby' && blocksOnlyPromotion);
   });
 
 /**
- * Leaves out the findings that follow from another finding. Without projectors, Kafka or a topic a generation has to
- * lag. While MongoDB has no majority, projectors and replicas cannot store that they run.
+ * Leaves out the findings that follow from another finding. Without projectors, Kafka or a topic, every generation
+ * lags. While MongoDB has no majority, projectors and replicas cannot store that they run.
  */
 export function withoutConsequences(all: Finding[]): Finding[] {
   const hasNoMajority = all.some(({ name }) => name === 'majority');
   const isLogAway = all.some(
     ({ name, severity }) => name === 'kafka' || (name === 'missing' && severity === 'bad'),
   );
-  const withoutProjectors = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
+  const withoutProjectors = new Set(
+    all.flatMap(({ name, generation }) => (name === 'projectors' ? generation : [])),
+  );
   return all.filter(({ name, generation, fix }) => {
     if (name === 'lag') return !(isLogAway || hasNoMajority || withoutProjectors.has(generation));
     if (name === 'projectors' && fix === null) return !(isLogAway || hasNoMajority);
@@ -164,7 +168,7 @@ export type Verdict = {
 
 /** Whether customers get current data. A loss comes first, then old data, then the worst finding. */
 export function verdict(facts: Facts, all: Finding[]): Verdict {
-  const loss = all.find((one) => outranksLag(facts, one));
+  const loss = all.find((finding) => outranksLag(facts, finding));
   if (loss) return { state: 'bad', sentence: `Not well: ${loss.text}.`, finding: loss };
   const active = activeOf(facts);
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
@@ -191,7 +195,8 @@ function outranksLag({ registry, leftovers }: Facts, { name, generation, severit
 
 /** A generation has a watermark once every partition was applied to the end of its log. */
 function firstLoadText({ partitions }: GenerationFacts): string {
-  const sum = (field: 'position' | 'end') => partitions.reduce((total, one) => total + one[field], 0);
+  const sum = (field: 'position' | 'end') =>
+    partitions.reduce((total, partition) => total + partition[field], 0);
   const applied = `${digits(sum('position'))} of ${counted(sum('end'), 'record')}`;
   return `First load: ${applied} applied, so there is no Data-As-Of yet.`;
 }
@@ -199,14 +204,14 @@ function firstLoadText({ partitions }: GenerationFacts): string {
 export type Condition = GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled';
 
 /**
- * One word for a generation: its state, or the fault that hides it. `stopped`: a command starts its projectors
- * again. `stalled`: nothing is saved, and a restart would not help. `failing`: a build has dead letters that the active
- * generation does not have.
+ * One word for a generation: its state, or a fault that is worse news than the state. `stopped`: a command starts its
+ * projectors again. `stalled`: nothing is saved, and a restart would not help. `failing`: a build has dead letters that
+ * the active generation does not have.
  */
-export function condition(all: Finding[], one: GenerationFacts): Condition {
-  const { generation, savedAt, lagSeconds } = one;
-  const own = findingsOf(all, one);
-  const find = (name: Finding['name']) => own.find((finding) => finding.name === name);
+export function condition(all: Finding[], generationFacts: GenerationFacts): Condition {
+  const { generation, savedAt, lagSeconds } = generationFacts;
+  const generationFindings = findingsOf(all, generationFacts);
+  const find = (name: Finding['name']) => generationFindings.find((finding) => finding.name === name);
   const projectors = find('projectors');
   if (projectors && savedAt) return projectors.fix === null ? 'stalled' : 'stopped';
   if (find('rejects') && isBuild(generation)) return 'failing';

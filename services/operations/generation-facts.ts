@@ -13,12 +13,12 @@ import type { LogState } from '../../shared/kafka/log-client.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { OperatorDeps } from './deps.ts';
 import type { KafkaFacts } from './kafka-facts.ts';
-import { type NotCounted, optional } from './optional.ts';
+import { type NotCounted, readOptional } from './optional.ts';
 import { type OwnRejects, readOwnRejects } from './own-rejects.ts';
 import { measurePartitions, type PartitionFacts, sumByTopic, type TopicFacts } from './partitions.ts';
 import { readStructures, type StructureFacts } from './structures.ts';
 
-/** A partition that has applied less than the active generation had applied at the previous reading. */
+/** A partition that has applied fewer records than the active generation had applied at the previous reading. */
 type LaggingPartition = {
   /** `<topic>/<partition>` */
   key: string;
@@ -69,7 +69,7 @@ export type GenerationFacts = {
 type EarlierFacts = { now: Date; generations: { generation: Generation; partitions: PartitionFacts[] }[] };
 
 /** The part of a reading that all generations share. */
-type Shared = {
+type SharedFacts = {
   registry: GenerationRegistry | null;
   /** The projectors of all generations. */
   projectors: Projector[];
@@ -78,17 +78,17 @@ type Shared = {
   /** Receives the parts that MongoDB refuses to count. */
   notCounted: NotCounted[];
   /** Earlier facts, for rates; null without an earlier reading. */
-  before: EarlierFacts | null;
+  earlier: EarlierFacts | null;
 };
 
 /** Reads the facts of one generation. */
 export async function readGeneration(
   deps: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
-  shared: Shared,
+  shared: SharedFacts,
   generation: Generation,
 ): Promise<GenerationFacts> {
   const { control, config } = deps;
-  const { registry, kafka, now, before, notCounted } = shared;
+  const { registry, kafka, now, earlier, notCounted } = shared;
   const { number } = generation;
   const active = registry?.generation ?? number;
   const stored = await watermarksOf(control).findOne({ _id: number });
@@ -97,7 +97,7 @@ export async function readGeneration(
   const [progress, gaps, countedRejects, structures] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
-    optional(notCounted, `dead letters of generation ${number} alone`, countOwnRejects),
+    readOptional(notCounted, `dead letters of generation ${number} alone`, countOwnRejects),
     readStructures(control, generation),
   ]);
   const ownRejects = countedRejects ?? { first: null, count: null };
@@ -115,9 +115,9 @@ export async function readGeneration(
     recreated,
     projectors,
     lagOf,
-    earlier: before && {
-      partitions: partitionsIn(before, number),
-      seconds: (now.getTime() - before.now.getTime()) / 1_000,
+    earlier: earlier && {
+      partitions: partitionsIn(earlier, number),
+      seconds: (now.getTime() - earlier.now.getTime()) / 1_000,
     },
   });
   const hasStarted = progress.length > 0 || completeTo !== null;
@@ -125,7 +125,7 @@ export async function readGeneration(
     generation,
     watermark: completeTo,
     lagSeconds: lagOf(completeTo),
-    isWatermarkLost: completeTo === null && progress.some((one) => one.completeTo.getTime() > 0),
+    isWatermarkLost: completeTo === null && progress.some((saved) => saved.completeTo.getTime() > 0),
     structures: hasStarted ? structures : { ...structures, faults: [] },
     ...measured,
     topics: sumByTopic(measured.partitions),
@@ -137,18 +137,18 @@ export async function readGeneration(
     otherTopics: describeOtherTopics(progress, deps.topics),
     firstReject: ownRejects.first,
     rejectCount: ownRejects.count,
-    laggingPartitions: comparePositions(progress, partitionsIn(before, active)),
+    laggingPartitions: comparePositions(progress, partitionsIn(earlier, active)),
   };
 }
 
-/** When any partition's progress was last saved, and by which projector. */
+/** When the progress of some partition was last saved, and by which projector. */
 function lastSave(progress: Progress[]): Pick<GenerationFacts, 'savedAt' | 'savedBy'> {
   const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
   if (!latest) return { savedAt: null, savedBy: null };
   return { savedAt: latest.updatedAt, savedBy: latest.saved?.processId ?? null };
 }
 
-/** The partitions of a generation in earlier facts; none if it was registered since. */
+/** The partitions of a generation in earlier facts; none if it was registered after that reading. */
 const partitionsIn = (earlier: EarlierFacts | null, number: number): PartitionFacts[] =>
   earlier?.generations.find(({ generation }) => generation.number === number)?.partitions ?? [];
 
@@ -157,17 +157,17 @@ const partitionsIn = (earlier: EarlierFacts | null, number: number): PartitionFa
  * both generations apply records all the time, so present positions would never agree.
  */
 function comparePositions(progress: Progress[], active: PartitionFacts[]): LaggingPartition[] {
-  const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
-  return active.flatMap((one) => {
-    const key = partitionKey(one);
+  const positions = new Map(progress.map((saved) => [partitionKey(saved), saved.applied.position]));
+  return active.flatMap((partition) => {
+    const key = partitionKey(partition);
     const position = positions.get(key) ?? 0;
-    return position < one.applied ? [{ key, position, active: one.applied }] : [];
+    return position < partition.applied ? [{ key, position, active: partition.applied }] : [];
   });
 }
 
 /** The topics that someone deleted and created again since the generation applied their records. */
 function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
   if (!log) return [];
-  const recreated = progress.filter((one) => isRecreated(one, log.topicIds));
+  const recreated = progress.filter((saved) => isRecreated(saved, log.topicIds));
   return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
 }

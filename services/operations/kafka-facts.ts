@@ -10,7 +10,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from './deps.ts';
 
-/** The answers of Kafka; a field is null if Kafka did not answer it in time. */
+/** The answers of Kafka. A field is null if its answer did not come in time. */
 export type KafkaFacts = {
   /** The reason for a missing answer; null if Kafka has answered. */
   problem: string | null;
@@ -75,7 +75,7 @@ export async function readKafka(
         const protocol = protocolOf({ controlId, database, generation });
         return readMembers(admin, groupIdOf(deps.config, generation), protocol).then(
           (members) => facts.members.set(generation, members),
-          // Without Kafka's right Describe on the group its members are unknown.
+          // Without the right Describe on the group, Kafka does not name its members.
           () => undefined,
         );
       }),

@@ -15,8 +15,8 @@ const lacking = {
   database: 'support_g1',
   lost: [],
   faults: [
-    { ...updated, is: 'missing' as const },
-    ...['created', 'expiry'].map((index) => ({ kind: 'qa' as const, index, is: 'missing' as const })),
+    { ...updated, fault: 'missing' as const },
+    ...['created', 'expiry'].map((index) => ({ kind: 'qa' as const, index, fault: 'missing' as const })),
   ],
 };
 const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null };
@@ -45,7 +45,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'an index to an operator who has hidden it',
-    given: active({ structures: { ...lacking, faults: [{ ...updated, is: 'hidden' }] }, lagSeconds: 40 }),
+    given: active({ structures: { ...lacking, faults: [{ ...updated, fault: 'hidden' }] }, lagSeconds: 40 }),
     finding: {
       name: 'structures',
       fix: "db.getSiblingDB('support_g1').runCommand({ collMod: 'tickets', index: { name: 'updated', hidden: false } })",
@@ -69,7 +69,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   {
     name: 'the blocked keys of stale data',
     given: facts([factsOf(1, 'active', { lagSeconds: 40 })], {
-      lost: [{ database: 'support', collection: 'blocked_keys', is: 'gone' }],
+      lost: [{ database: 'support', collection: 'blocked_keys', loss: 'gone' }],
     }),
     finding: { name: 'lost', generation: null, accept: 'npx support-cli accept lost 1 --why <reason>' },
     sentence: 'Not well: collections of the control database are lost: support.blocked_keys is gone',
@@ -80,7 +80,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
       structures: {
         ...lacking,
         faults: [],
-        lost: [{ database: 'support_g1', collection: 'tickets', is: 'gone' }],
+        lost: [{ database: 'support_g1', collection: 'tickets', loss: 'gone' }],
       },
     }),
     finding: { name: 'lost', generation: 1, fix: 'npx support-cli rebuild start', isFinal: true },
@@ -112,7 +112,7 @@ test('the loss of the watermark of a standby is not a loss of the served data', 
 });
 
 test('an index that only projectors need does not cause a 503', () => {
-  const faults = [{ kind: 'conversation', index: 'pending', is: 'missing' }] as const;
+  const faults = [{ kind: 'conversation', index: 'pending', fault: 'missing' }] as const;
   const given = active({ structures: { ...lacking, faults: [...faults] } });
   expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });

@@ -6,9 +6,10 @@ export type NotCounted = { part: string; reason: string };
 
 /**
  * Reads a part that a report can do without. If MongoDB answers with an error, adds the part to `notCounted` and
- * returns null: an old version or a setting may refuse one command, and the rest is shown. Rejects if MongoDB is away.
+ * returns null, because an old version of MongoDB or a setting may refuse one command. The report then shows the other
+ * parts. Rejects if MongoDB is away.
  */
-export async function optional<T>(
+export async function readOptional<T>(
   notCounted: NotCounted[],
   part: string,
   read: () => Promise<T>,

@@ -4,20 +4,20 @@ import { readSpans, unappliedRecords } from '../../shared/control/ledger-store.t
 import { isFollowed, watermark } from '../../shared/control/progress.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 
-/** The dead letters of a generation that the active one does not have: the first, and their number. */
+/** The dead letters of a generation that the active one does not have: the first one, and their number. */
 export type OwnRejects = { first: FirstReject | null; count: number };
 
 export type FirstReject = Rejection & { id: string };
 
 /** The numbers of two generations, and the watermark of the one that is not active. */
-type Compared = { active: number; number: number; completeTo: Date | null; now: Date };
+type ComparedGenerations = { active: number; number: number; completeTo: Date | null; now: Date };
 
 /**
  * Reads the dead letters of a generation that the active one does not have. A dead letter counts only once both
  * generations are complete up to its first rejection: before that, the active one may still reject the same record, or
- * a deletion may erase it. An active generation that no projector follows is not waited for.
+ * a deletion may erase it. If no projector follows the active generation, only the other watermark counts.
  */
-export async function readOwnRejects(control: Db, compared: Compared): Promise<OwnRejects> {
+export async function readOwnRejects(control: Db, compared: ComparedGenerations): Promise<OwnRejects> {
   const { active, number, completeTo, now } = compared;
   const own: OwnRejects = { first: null, count: 0 };
   if (number === active) return own;

@@ -16,21 +16,21 @@ export type TopicFacts = {
   topic: string;
   /** How many of the records up to `end` are applied. */
   position: number;
-  /** The high watermark, the last known one if the log cannot be read; while a build loads, the end of its load. */
+  /** The high watermark, or the last known one if the log cannot be read. While a build loads: the end of its load. */
   end: number;
   /**
    * The number of records to apply. Null if a log cannot be read, or if the topic was deleted and created again: the
    * positions belong to the old topic.
    */
   lag: number | null;
-  /** The lag in seconds, the longest one of a topic; null if a partition has applied nothing. */
+  /** The lag in seconds; for a topic, the longest of its partitions. Null if a partition has applied nothing. */
   lagSeconds: number | null;
   recordsPerSecond: number;
   /** Null while the lag does not fall. */
   secondsLeft: number | null;
-  /** The reason why its records wait; null without one. A topic has the reason of its slowest partition with one. */
+  /** The reason why its records wait; null without one. For a topic: the reason of its slowest waiting partition. */
   cause: HoldCause | null;
-  /** When a projector first saw the next record of that partition; null before that. */
+  /** When a projector first saw the next record of the partition; null before that. */
   waitingSince: Date | null;
   /** How long a quota of Kafka makes the projector wait for the records, in milliseconds; null without a quota. */
   throttledMs: number | null;
@@ -42,9 +42,7 @@ export type PartitionFacts = TopicFacts & {
   applied: number;
   /** Null if no member of the group has it, or if Kafka did not answer. */
   owner: Owner | null;
-  /**
-   * The version of the projector that last saved the partition's progress; null before the first save, or if unknown.
-   */
+  /** The version of the projector that last saved the partition's progress; null if it is not known. */
   release: string | null;
 };
 
@@ -62,28 +60,28 @@ type GenerationInputs = {
   earlier: { partitions: PartitionFacts[]; seconds: number } | null;
 };
 
-type Measured = {
+type MeasuredPartitions = {
   partitions: PartitionFacts[];
   /** Records that a build applies after its load, because they were published after its start. */
   recordsAfterLoad: number;
 };
 
-/** The same, indexed by partition; the keys of the maps are `<topic>/<partition>`. */
-type Indexed = GenerationInputs & {
+/** The inputs, indexed by partition. The keys of the maps are `<topic>/<partition>`. */
+type IndexedInputs = GenerationInputs & {
   /** The offset up to which each partition has records to apply. */
   targets: Map<string, number>;
   saved: Map<string, Progress>;
   /** Null if Kafka did not answer. */
   owners: Map<string, Owner> | null;
-  /** The releases of the projectors; the keys are the ids of the projectors. */
+  /** The release of each projector. The keys are the ids of the projectors. */
   releases: Map<string, string>;
-  before: Map<string, PartitionFacts>;
+  previous: Map<string, PartitionFacts>;
 };
 
 /** Measures the partitions of the log, and the partitions with progress: a deleted topic has progress, but no log. */
-export function measurePartitions(facts: GenerationInputs): Measured {
+export function measurePartitions(facts: GenerationInputs): MeasuredPartitions {
   const { log } = facts;
-  const indexed = indexedByPartition(facts);
+  const indexed = indexByPartition(facts);
   const keys = new Set([...(log?.partitions ?? []), ...indexed.saved.keys()]);
   const partitions = [...keys].map((key) => measurePartition(indexed, key));
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
@@ -91,23 +89,23 @@ export function measurePartitions(facts: GenerationInputs): Measured {
   return { partitions, recordsAfterLoad: total(afterLoad) };
 }
 
-function indexedByPartition(facts: GenerationInputs): Indexed {
+function indexByPartition(facts: GenerationInputs): IndexedInputs {
   const { generation, topics, progress, log, members, projectors, earlier } = facts;
-  const owned = members?.flatMap(({ partitions, memberId, clientId, host }) =>
+  const ownedPartitions = members?.flatMap(({ partitions, memberId, clientId, host }) =>
     partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
   );
-  const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
+  const topicProgress = progress.filter(({ topic }) => topics.includes(topic));
   return {
     ...facts,
     targets: targetOffsets(generation, log),
-    saved: new Map(ofTopics.map((saved) => [partitionKey(saved), saved])),
-    owners: owned ? new Map(owned) : null,
+    saved: new Map(topicProgress.map((saved) => [partitionKey(saved), saved])),
+    owners: ownedPartitions ? new Map(ownedPartitions) : null,
     releases: new Map(projectors.map(({ _id, release }) => [_id, release])),
-    before: new Map(earlier?.partitions.map((partition) => [partitionKey(partition), partition])),
+    previous: new Map(earlier?.partitions.map((partition) => [partitionKey(partition), partition])),
   };
 }
 
-function measurePartition(indexed: Indexed, key: string): PartitionFacts {
+function measurePartition(indexed: IndexedInputs, key: string): PartitionFacts {
   const { topic, partition } = parsePartitionKey(key);
   const progress = indexed.saved.get(key);
   const reached = reachedBy(indexed, key, progress);
@@ -126,7 +124,11 @@ function measurePartition(indexed: Indexed, key: string): PartitionFacts {
 type Reached = Pick<PartitionFacts, 'applied' | 'position' | 'end' | 'lag'>;
 
 /** How far the generation has applied a partition, and how far its log goes. */
-function reachedBy({ targets, recreated }: Indexed, key: string, progress: Progress | undefined): Reached {
+function reachedBy(
+  { targets, recreated }: IndexedInputs,
+  key: string,
+  progress: Progress | undefined,
+): Reached {
   const applied = progress?.applied.position ?? 0;
   const target = targets.get(key);
   const isRecreatedTopic = recreated.includes(parsePartitionKey(key).topic);
@@ -139,29 +141,29 @@ function reachedBy({ targets, recreated }: Indexed, key: string, progress: Progr
 type Pace = Pick<PartitionFacts, 'recordsPerSecond' | 'secondsLeft'>;
 
 /** How fast the partition has been applied since the earlier reading. */
-function paceOf({ before, earlier }: Indexed, key: string, { position, lag }: Reached): Pace {
-  const earlierFacts = before.get(key);
-  if (!earlierFacts || !earlier) return { recordsPerSecond: 0, secondsLeft: secondsLeft(lag, null, 1) };
+function paceOf({ previous, earlier }: IndexedInputs, key: string, { position, lag }: Reached): Pace {
+  const previousFacts = previous.get(key);
+  if (!previousFacts || !earlier) return { recordsPerSecond: 0, secondsLeft: secondsLeft(lag, null, 1) };
   return {
-    recordsPerSecond: Math.max(0, (position - earlierFacts.position) / earlier.seconds),
-    secondsLeft: secondsLeft(lag, earlierFacts.lag, earlier.seconds),
+    recordsPerSecond: Math.max(0, (position - previousFacts.position) / earlier.seconds),
+    secondsLeft: secondsLeft(lag, previousFacts.lag, earlier.seconds),
   };
 }
 
 type LastSave = Pick<PartitionFacts, 'waitingSince' | 'throttledMs' | 'release'>;
 
 /** The facts that the projector has saved with the progress of the partition. */
-function lastSaveOf({ releases }: Indexed, saved: Progress['saved']): LastSave {
+function lastSaveOf({ releases }: IndexedInputs, saved: Progress['saved']): LastSave {
   if (!saved) return { waitingSince: null, throttledMs: null, release: null };
   const { waitingSince, throttledMs = null, processId = '' } = saved;
   return { waitingSince, throttledMs, release: releases.get(processId) ?? null };
 }
 
 /**
- * The partitions that no longer exist, of topics that do. Returns none while a broker does not answer: it may be the
- * only one that knows a partition.
+ * The partitions that no longer exist although their topics do. Returns none while a broker does not answer, because
+ * that broker may be the only one that knows a partition.
  */
-export function withoutLog<P extends TopicPartition>(
+export function partitionsWithoutLog<P extends TopicPartition>(
   progress: P[],
   { partitions, unreachable }: Pick<LogState, 'partitions' | 'unreachable'>,
 ): P[] {
@@ -171,10 +173,10 @@ export function withoutLog<P extends TopicPartition>(
 }
 
 /** The time until a lag is 0, if it falls as it has fallen so far; null if it has not fallen, or is unknown. */
-function secondsLeft(lag: number | null, lagBefore: number | null, elapsedSeconds: number): number | null {
+function secondsLeft(lag: number | null, previousLag: number | null, elapsedSeconds: number): number | null {
   if (lag === 0) return 0;
-  if (lag === null || lagBefore === null) return null;
-  const fallPerSecond = (lagBefore - lag) / elapsedSeconds;
+  if (lag === null || previousLag === null) return null;
+  const fallPerSecond = (previousLag - lag) / elapsedSeconds;
   return fallPerSecond > 0 ? Math.ceil(lag / fallPerSecond) : null;
 }
 
@@ -188,43 +190,44 @@ function targetOffsets(generation: Generation, log: LogState | null): Map<string
 
 /** The saved cause, unless the log cannot be read, or no projector applies the partition. */
 function causeOf(
-  { log, owners, progress: all }: Indexed,
+  { log, owners, progress }: IndexedInputs,
   key: string,
-  own: Progress | undefined,
+  partitionProgress: Progress | undefined,
   lag: number | null,
 ): HoldCause | null {
   if (!log?.ends.has(key)) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
   if (lag === 0) return null;
   // Projectors save other partitions, but not this one: the saved cause is that of a former owner.
-  const latestMs = Math.max(0, ...all.map(({ updatedAt }) => updatedAt.getTime()));
-  const isLeft = own !== undefined && isSilent(own.updatedAt, new Date(latestMs));
-  if (!isLeft) return own?.saved?.cause ?? null;
+  const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
+  const isAbandoned =
+    partitionProgress !== undefined && isSilent(partitionProgress.updatedAt, new Date(latestMs));
+  if (!isAbandoned) return partitionProgress?.saved?.cause ?? null;
   return owners ? 'starting' : 'unassigned';
 }
 
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
 const max = (values: number[]) => Math.max(...values);
 
-/** The sums over the partitions of each topic. A sum is null if it is unknown for one of the partitions. */
+/** The sums over the partitions of each topic. A sum is null if one of its partitions has no known value. */
 export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
-  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, ofTopic]) => {
-    const [slowest] = ofTopic.filter(({ cause }) => cause !== null).toSorted(byLag);
-    const orNull = (field: 'lag' | 'lagSeconds' | 'secondsLeft', merge: typeof total) => {
-      const known = ofTopic.flatMap((facts) => facts[field] ?? []);
-      return known.length < ofTopic.length ? null : merge(known);
+  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, topicPartitions]) => {
+    const [slowestWaiting] = topicPartitions.filter(({ cause }) => cause !== null).toSorted(byLag);
+    const mergeKnown = (field: 'lag' | 'lagSeconds' | 'secondsLeft', merge: typeof total) => {
+      const known = topicPartitions.flatMap((partition) => partition[field] ?? []);
+      return known.length < topicPartitions.length ? null : merge(known);
     };
     return {
       topic,
-      position: total(ofTopic.map(({ position }) => position)),
-      end: total(ofTopic.map(({ end }) => end)),
-      lag: orNull('lag', total),
-      lagSeconds: orNull('lagSeconds', max),
-      recordsPerSecond: total(ofTopic.map(({ recordsPerSecond }) => recordsPerSecond)),
-      secondsLeft: orNull('secondsLeft', max),
-      cause: slowest?.cause ?? null,
-      waitingSince: slowest?.waitingSince ?? null,
-      throttledMs: slowest?.throttledMs ?? null,
+      position: total(topicPartitions.map(({ position }) => position)),
+      end: total(topicPartitions.map(({ end }) => end)),
+      lag: mergeKnown('lag', total),
+      lagSeconds: mergeKnown('lagSeconds', max),
+      recordsPerSecond: total(topicPartitions.map(({ recordsPerSecond }) => recordsPerSecond)),
+      secondsLeft: mergeKnown('secondsLeft', max),
+      cause: slowestWaiting?.cause ?? null,
+      waitingSince: slowestWaiting?.waitingSince ?? null,
+      throttledMs: slowestWaiting?.throttledMs ?? null,
     };
   });
 

@@ -5,13 +5,13 @@ import { retry } from '../../shared/store/retry.ts';
 /** A command that waits ends with the error once a read has failed for this long, in milliseconds. */
 const failingMaxMs = 60_000;
 
-/** The pause before a failed read is repeated, in milliseconds, unless MongoDB is overloaded. */
+/** The pause before a failed read is retried, in milliseconds, unless MongoDB is overloaded. */
 const failedPauseMs = 1_000;
 
 /**
- * Creates the function that makes the reads of a command that waits. It repeats a read while MongoDB is away or refuses
- * it, for a minute at most: an election or a restart must not end an hour of waiting. It does not repeat the first
- * read, whose failure may be the operator's mistake.
+ * Creates the function with which a waiting command reads. The function retries a failed read for a minute while
+ * MongoDB is away or refuses it, because an election or a restart must not end an hour of waiting. It does not retry
+ * the first read, because the operator may have made a mistake.
  */
 export function createPatientRead(nowMs = () => performance.now()) {
   let hasRead = false;
@@ -51,23 +51,26 @@ export async function pollUntil<T>(
   }
 }
 
-/** A line whose numbers alone change is reported again after this time, in milliseconds. */
+/** A line of which only the numbers have changed is reported again after this time, in milliseconds. */
 const numbersEveryMs = 15_000;
 
 /**
- * Returns a function that reports a line if its words have changed. A line with other numbers alone waits 15 seconds.
+ * Returns a function that reports a line if its words have changed. If only its numbers have changed, it reports the
+ * line once 15 seconds have passed since the last one.
  */
 export function reportChanges(
   report: (line: string) => void,
   nowMs = () => performance.now(),
 ): (line: string) => void {
-  let last = '';
-  let lastMs = 0;
-  const words = (line: string) => line.replace(/\d[\d,.:]*/g, '');
+  let reported = '';
+  let reportedAtMs = 0;
+  const wordsOf = (line: string) => line.replace(/\d[\d,.:]*/g, '');
   return (line) => {
-    if (line === last || (words(line) === words(last) && nowMs() - lastMs < numbersEveryMs)) return;
-    last = line;
-    lastMs = nowMs();
+    if (line === reported) return;
+    const hasSameWords = wordsOf(line) === wordsOf(reported);
+    if (hasSameWords && nowMs() - reportedAtMs < numbersEveryMs) return;
+    reported = line;
+    reportedAtMs = nowMs();
     report(line);
   };
 }

@@ -5,20 +5,20 @@ import { counted } from '../../shared/runtime/counted.ts';
 import { prerequisites } from '../projector/materialize/edges.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
 
-/** With a shorter lag than this, in seconds, a build counts as ready, and a partition follows. */
+/** A build with a shorter lag than this, in seconds, counts as ready, and such a partition counts as following. */
 export const followsWithinSeconds = 10;
 
 /**
  * The progress of a topic or partition in words: whether it follows, waits for a cause, or stands still. `topics` are
  * the topics of its generation.
  */
-export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
-  const { lag, cause, recordsPerSecond } = one;
+export function progressText(facts: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
+  const { lag, cause, recordsPerSecond } = facts;
   if (lag === 0 && cause === null) return 'follows';
-  const holdCause = isApplying(one) ? null : cause;
-  if (isClose(one) && (holdCause === null || briefCauses.includes(holdCause))) return 'follows';
-  if (holdCause !== null) return causeText(one, holdCause, topics);
-  if (recordsPerSecond > 0) return rateText(one);
+  const holdCause = isApplying(facts) ? null : cause;
+  if (isClose(facts) && (holdCause === null || briefCauses.includes(holdCause))) return 'follows';
+  if (holdCause !== null) return causeText(facts, holdCause, topics);
+  if (recordsPerSecond > 0) return rateText(facts);
   return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
 
@@ -32,12 +32,12 @@ const isClose = ({ lag, lagSeconds }: TopicFacts): boolean =>
 const isApplying = ({ cause, recordsPerSecond }: TopicFacts): boolean =>
   cause === 'backlog' || (cause === 'undelivered' && recordsPerSecond > 0);
 
-/** The cause for which records wait, with the details that are known of it. */
-function causeText(one: TopicFacts | PartitionFacts, cause: HoldCause, topics: TopicFacts[]): string {
-  const { waitingSince, throttledMs } = one;
-  const owner = 'owner' in one ? one.owner : null;
+/** The reason why records wait, with its known details. */
+function causeText(facts: TopicFacts | PartitionFacts, cause: HoldCause, topics: TopicFacts[]): string {
+  const { waitingSince, throttledMs } = facts;
+  const owner = 'owner' in facts ? facts.owner : null;
   if (cause === 'prerequisites')
-    return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
+    return `waits for ${prerequisiteText(facts, topics) ?? 'the topics that it refers to'}`;
   if (cause === 'open_transaction' && waitingSince)
     return `${holdCauses[cause]}, since ${waitingSince.toISOString()} or before`;
   if (cause === 'starting' && owner)
@@ -54,30 +54,30 @@ function rateText({ recordsPerSecond, secondsLeft }: TopicFacts): string {
 }
 
 /**
- * The topic that a backlog waits for: of the topics that its documents refer to, the topic with the longest time left.
- * An unknown time counts as the longest.
+ * Names the topic for which a backlog waits: of the topics that its documents refer to, the topic with the longest time
+ * left. An unknown time counts as the longest.
  */
-function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
+function prerequisiteText({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   const prefix = topic.slice(0, topic.lastIndexOf('.') + 1);
   const kind = kindOfTopic(topic, prefix);
   if (!kind) return null;
-  const referred = prerequisites(kind).map((other) => topicOf(other, prefix));
+  const prerequisiteTopics = prerequisites(kind).map((prerequisite) => topicOf(prerequisite, prefix));
   const [last] = topics
-    .filter((one) => referred.includes(one.topic) && one.lag !== 0)
+    .filter((facts) => prerequisiteTopics.includes(facts.topic) && facts.lag !== 0)
     .toSorted((a, b) => (b.secondsLeft ?? Infinity) - (a.secondsLeft ?? Infinity));
   if (!last) return null;
   return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;
 }
 
-/** The records that a generation has yet to apply, in words. `afterLoad`: how many a build applies after its load. */
+/** The records that a generation has yet to apply, in words. A build applies `afterLoad` of them after its load. */
 export const recordsLeft = (state: GenerationState, lag: number, afterLoad: number): string =>
   state === 'building'
     ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
     : `${counted(lag, 'record')} to apply`;
 
 /** `support.contacts/2: 1,690 records to apply, waits for …`, for a partition that does not follow. */
-export function lagText(one: PartitionFacts, topics: TopicFacts[]): string {
-  const { topic, partition, lag } = one;
+export function lagText(facts: PartitionFacts, topics: TopicFacts[]): string {
+  const { topic, partition, lag } = facts;
   const records = lag === null ? 'an unknown number of records' : counted(lag, 'record');
-  return `${topic}/${partition}: ${records} to apply, ${progressText(one, topics)}`;
+  return `${topic}/${partition}: ${records} to apply, ${progressText(facts, topics)}`;
 }

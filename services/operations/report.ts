@@ -26,7 +26,7 @@ export type GenerationReport = {
   watermark: Date | null;
   /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
   lagSeconds: number | null;
-  /** In records. */
+  /** The number of records to apply. */
   lag: number;
   /** Records that a build applies after its load. */
   afterLoad: number;
@@ -46,9 +46,9 @@ export type Report = {
   active: number | null;
   /** The findings of the whole system; a generation has its own. */
   findings: Finding[];
-  /** The served one first. */
+  /** The served generation comes first. */
   generations: GenerationReport[];
-  /** Null: not counted. */
+  /** Null if MongoDB did not count them. */
   deadLetters: number | null;
   /** The number of tokens that are refused because several keys have them; null if it was not counted. */
   sharedTokens: number | null;
@@ -56,35 +56,35 @@ export type Report = {
   notCounted: NotCounted[];
 };
 
-/** `all` decides the condition; the report lists only the `shown` findings. */
-const reportGeneration = (all: Finding[], shown: Finding[], one: GenerationFacts): GenerationReport => ({
-  number: one.generation.number,
-  state: one.generation.state,
-  condition: condition(all, one),
-  projectionVersion: one.generation.projectionVersion,
-  watermark: one.watermark,
-  lagSeconds: one.lagSeconds,
-  lag: one.lag,
-  afterLoad: one.recordsAfterLoad,
-  savedAt: one.savedAt,
-  findings: findingsOf(shown, one),
-  topics: one.topics,
-  partitions: one.partitions,
+/** The condition follows from `all` findings; the report lists only the `listed` ones. */
+const reportGeneration = (all: Finding[], listed: Finding[], facts: GenerationFacts): GenerationReport => ({
+  number: facts.generation.number,
+  state: facts.generation.state,
+  condition: condition(all, facts),
+  projectionVersion: facts.generation.projectionVersion,
+  watermark: facts.watermark,
+  lagSeconds: facts.lagSeconds,
+  lag: facts.lag,
+  afterLoad: facts.recordsAfterLoad,
+  savedAt: facts.savedAt,
+  findings: findingsOf(listed, facts),
+  topics: facts.topics,
+  partitions: facts.partitions,
 });
 
 /** The facts and findings as `status --json` prints them. */
 export function report(facts: Facts, all = findings(facts)): Report {
-  const shown = withoutConsequences(all);
+  const listed = withoutConsequences(all);
   const { state, sentence } = verdict(facts, all);
   const active = facts.registry?.generation ?? null;
   return {
     verdict: state,
     sentence,
     active,
-    findings: shown.filter(({ generation }) => generation === null),
+    findings: listed.filter(({ generation }) => generation === null),
     generations: facts.generations
       .toSorted((a, b) => Number(b.generation.number === active) - Number(a.generation.number === active))
-      .map((one) => reportGeneration(all, shown, one)),
+      .map((generationFacts) => reportGeneration(all, listed, generationFacts)),
     deadLetters: facts.deadLetters,
     sharedTokens: facts.sharedTokens?.length ?? null,
     notCounted: facts.notCounted,
@@ -97,10 +97,10 @@ const intervalMs = 2_000;
 /** Yields a report every two seconds. */
 export async function* watchReports(read: ReadFacts): AsyncGenerator<Report, never> {
   const patientRead = createPatientRead();
-  let before = await patientRead(() => read(null));
+  let facts = await patientRead(() => read(null));
   for (;;) {
     await sleep(intervalMs);
-    before = await patientRead(() => read(before));
-    yield report(before);
+    facts = await patientRead(() => read(facts));
+    yield report(facts);
   }
 }

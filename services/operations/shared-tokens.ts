@@ -8,7 +8,7 @@ import { collectionOf, generationDatabase } from '../../shared/store/connection.
 const tokensMax = 100;
 /** One reading examines at most this many blocked tokens. */
 const blocksMax = 1_000;
-/** The time limit of each query, in milliseconds. It reads only the index on hashes. */
+/** The time limit of each query, in milliseconds. A query reads only the index on hashes. */
 const timeoutMs = 500;
 
 /** The keys of each token that the API refuses although an active key of the active generation has it. */
@@ -19,13 +19,14 @@ export async function readSharedTokens(
 ): Promise<TokenOwners[]> {
   if (!registry) return [];
   const database = generationDatabase(control.client, name, registry.generation);
-  const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
+  const hashes = [...(await readSharedHashes(database)), ...(await readBlockedHashes(control))];
   if (hashes.length === 0) return [];
   const tokens = await readTokenOwners(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
   return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
 }
 
-async function hashesOfSeveral(database: Db): Promise<string[]> {
+/** The hashes of the tokens that several keys have. */
+async function readSharedHashes(database: Db): Promise<string[]> {
   const stages = [
     { $match: { 'state.tokenSha256': { $gt: '' } } },
     { $group: { _id: '$state.tokenSha256', keys: { $sum: 1 } } },
@@ -38,7 +39,7 @@ async function hashesOfSeveral(database: Db): Promise<string[]> {
   return found.map(({ _id }) => _id);
 }
 
-async function blockedHashes(control: Db): Promise<string[]> {
+async function readBlockedHashes(control: Db): Promise<string[]> {
   const found = await blockedKeys(control)
     .find({ keyId: { $exists: true } }, { projection: { _id: 1 }, limit: blocksMax, maxTimeMS: timeoutMs })
     .sort({ _id: 1 })

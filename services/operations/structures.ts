@@ -22,7 +22,10 @@ export type StructureFacts = {
   faults: IndexFault[];
 };
 
-/** Reads the faults in the database of a generation. A drop removes collections and indexes, so it has none. */
+/**
+ * Reads the faults in the database of a generation. A generation that is being dropped has none, because the drop
+ * removes its collections and indexes.
+ */
 export async function readStructures(
   { client, databaseName }: Db,
   { number, state, manifest }: Pick<Generation, 'number' | 'state' | 'manifest'>,
@@ -40,9 +43,9 @@ const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
   lost.some(({ collection }) => collection === resources[kind].collection);
 
 /**
- * Refuses a generation that lacks a collection or an index: its documents would count as absent, and joins would lose
- * them. Also refuses a generation that has applied records of a wanted kind but has no document of it: a comparison of
- * no documents would find no difference. A deleted entity leaves a document for some time.
+ * Refuses a generation that lacks a collection or an index, because joins would treat its documents as absent. Also
+ * refuses a generation that has applied records of a wanted kind but has no document of it, because a comparison of no
+ * documents would find no difference. A deleted entity leaves a document for some time.
  */
 export async function requireWhole(
   control: Db,
@@ -52,7 +55,7 @@ export async function requireWhole(
   const { number } = generation;
   const { database: name, lost, faults } = await readStructures(control, generation);
   if (lost.length > 0) throw new CollectionsLost(lost);
-  const missing = faults.find(({ is }) => is === 'missing');
+  const missing = faults.find(({ fault }) => fault === 'missing');
   if (missing)
     throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(missing)}`, 'status');
   const database = generationDatabase(control.client, control.databaseName, number);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
-import { removeOldProcesses } from '../../shared/control/processes.ts';
+import { processText, removeOldProcesses } from '../../shared/control/processes.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
 import { withFix } from '../../shared/kafka/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -85,7 +85,7 @@ async function start(
   const { control, registered } = ready;
   const generation = registered.number;
   // Host and process, for the history of generations and for gaps.
-  const by = `projector ${hostname()} ${process.pid}`;
+  const by = `projector (${processText({ pid: process.pid, host: hostname() })})`;
   const { now } = prepared.clock;
   const onFatal = storeEndThen({ control, generation, by, now, announcement, logger }, deps.onFatal);
   const consumer = await consume(deps, ready, prepared, onFatal);

@@ -1,5 +1,5 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
-import { counted } from '../runtime/counted.ts';
+import { andFurther } from '../runtime/counted.ts';
 
 /**
  * Why a log lacks records:
@@ -64,8 +64,7 @@ export async function storeLogGaps(
 export function describeGaps(gaps: readonly Gap[]): string {
   const [first] = gaps;
   if (!first) return 'no gap';
-  const others = gaps.length === 1 ? '' : ` (and ${counted(gaps.length - 1, 'further partition')})`;
-  return `${describeGap(first)}${others}`;
+  return `${describeGap(first)}${andFurther(gaps.length - 1, 'partition')}`;
 }
 
 function describeGap({ topic, partition, kind, from, to }: Gap): string {

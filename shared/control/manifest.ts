@@ -19,7 +19,7 @@ export const servedFrom: readonly string[] = ['generations', 'blocked_keys'];
  * A listed collection that is gone, or is another one than before: an operator has restored it or created it again, so
  * it has another id.
  */
-export type LostCollection = { database: string; collection: string; is: 'gone' | 'other' };
+export type LostCollection = { database: string; collection: string; loss: 'gone' | 'other' };
 
 /**
  * The collections of the manifest that are gone or have another id. The id decides, because a name can be reused and a
@@ -33,10 +33,10 @@ export function compareWithManifest(
 ): LostCollection[] {
   return Object.entries(manifest ?? {}).flatMap(([collection, id]): LostCollection[] => {
     const present = found.get(collection);
-    if (present === undefined) return [{ database, collection, is: 'gone' }];
+    if (present === undefined) return [{ database, collection, loss: 'gone' }];
     // A MongoDB-compatible store may have no ids.
     const isSame = present === id || present === '' || id === '';
-    return isSame ? [] : [{ database, collection, is: 'other' }];
+    return isSame ? [] : [{ database, collection, loss: 'other' }];
   });
 }
 
@@ -47,8 +47,10 @@ export const readLost = async (database: Db, manifest: Manifest | undefined): Pr
 /** `support_g1.tickets is gone, support_g1.qas is another collection than before`. */
 export const describeLost = (lost: LostCollection[]): string =>
   lost
-    .map(({ database, collection, is }) =>
-      is === 'gone' ? `${database}.${collection} is gone` : `${database}.${collection} is another collection`,
+    .map(({ database, collection, loss }) =>
+      loss === 'gone'
+        ? `${database}.${collection} is gone`
+        : `${database}.${collection} is another collection`,
     )
     .join(', ');
 

@@ -33,6 +33,10 @@ type Announced = {
   at: Date;
 };
 
+/** The name of a process for an operator: `process 12 on host-1`. */
+export const processText = ({ pid, host }: Pick<Announced, 'pid' | 'host'>): string =>
+  `process ${pid} on ${host}`;
+
 /** How many requests in progress read a generation. */
 type RequestsInProgress = { generation: number; requests: number };
 
@@ -53,7 +57,10 @@ export type Replica = Announced & {
 export type SweepOutcome = {
   /** When it ended, by MongoDB's clock. */
   at: Date;
-  /** When the first of the failures in a row happened, also of other projectors; null if the last sweep succeeded. */
+  /**
+   * When the first of the consecutive failures happened, of this or of another projector; null if the last sweep
+   * succeeded.
+   */
   failingSince: Date | null;
   reason: string | null;
 };

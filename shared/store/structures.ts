@@ -24,7 +24,7 @@ export type IndexFault = {
   kind: Kind;
   index: string;
   /** `hidden`: it exists, and an operator has hidden it from queries. */
-  is: 'missing' | 'hidden';
+  fault: 'missing' | 'hidden';
 };
 
 /** The names of indexes, by kind. */
@@ -48,7 +48,7 @@ export async function indexFaults(
     return wanted.flatMap((index) => {
       const found = existing.find(({ name }) => name === index);
       if (found && !found.hidden) return [];
-      return [{ kind, index, is: found ? ('hidden' as const) : ('missing' as const) }];
+      return [{ kind, index, fault: found ? ('hidden' as const) : ('missing' as const) }];
     });
   });
   return (await Promise.all(faults)).flat();
@@ -72,5 +72,5 @@ export async function indexesOf(
 }
 
 /** `tickets.updated`, or `tickets.updated (hidden)`. */
-export const describeIndexFault = ({ kind, index, is }: IndexFault): string =>
-  `${resources[kind].collection}.${index}${is === 'hidden' ? ' (hidden)' : ''}`;
+export const describeIndexFault = ({ kind, index, fault }: IndexFault): string =>
+  `${resources[kind].collection}.${index}${fault === 'hidden' ? ' (hidden)' : ''}`;

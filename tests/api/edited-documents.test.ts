@@ -149,8 +149,8 @@ async function unreadable(kind: Kind): Promise<Set<string>> {
   const { database } = api.store;
   const documents = await collectionOf<{ _id: string }>(database, kind).find().project({ _id: 1 }).toArray();
   const ids = documents.map(({ _id }) => _id as string);
-  const { left } = await verifyDocuments(engineOf(database, now()), kind, ids, { isRepair: false });
-  return new Set(left.keys());
+  const { notRepaired } = await verifyDocuments(engineOf(database, now()), kind, ids, { isRepair: false });
+  return new Set(notRepaired.keys());
 }
 
 const countOf = async (kind: string) => {

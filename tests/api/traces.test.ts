@@ -1,5 +1,5 @@
 import { createTraceWriter } from '../../services/api/traces/trace-store.ts';
-import { type FoundTrace, readTrace } from '../../services/operations/traces/read-trace.ts';
+import { readTrace, type TraceOfReplica } from '../../services/operations/traces/read-trace.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
 import { matching } from '../support/matchers.ts';
@@ -11,7 +11,7 @@ const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQ
 
 const batches = () => requestTracesOf(api.store.control);
 
-async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<FoundTrace> {
+async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<TraceOfReplica> {
   const requestId = headers.get('request-id') ?? '';
   await eventually(async () => (await batches().countDocuments({ 'traces._id': requestId })) === 1);
   return await readTrace(api.store.control, requestId);

@@ -1,5 +1,5 @@
 import { listDeadLetters } from '../../services/operations/dead-letters/list.ts';
-import { selected } from '../../services/operations/dead-letters/select.ts';
+import { readSelected } from '../../services/operations/dead-letters/select.ts';
 import type { DeadLetterFilter, Selection } from '../../services/operations/dead-letters/selection.ts';
 import { recordId, rejectRecords, spanIdOf } from '../../shared/control/ledger.ts';
 import { changeSpans, ensureDeadLetterIndexes } from '../../shared/control/ledger-store.ts';
@@ -25,7 +25,7 @@ describe('the dead letters between two instants', () => {
     ['until an instant, exclusively', { until: at('11:00:00.000') }, [0, 1, 2]],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, [1, 2]],
   ])('are those last rejected %s', async (_, filter, expected) => {
-    const chunks = await Array.fromAsync(selected(opened.control, { filter, limit: 100 }));
+    const chunks = await Array.fromAsync(readSelected(opened.control, { filter, limit: 100 }));
     expect(chunks.flat().map(({ offset }) => offset)).toEqual(expected);
     const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, {
       limit: 100,
@@ -41,7 +41,7 @@ describe('more dead letters than one chunk', () => {
     const offsets = Array.from({ length: 450 }, (_, index) => 20 * index);
     for (const offset of offsets) await addToLedger(opened.control, recordAt(offset), [1]);
     const select = async (selection: Selection) => {
-      const chunks = await Array.fromAsync(selected(opened.control, selection));
+      const chunks = await Array.fromAsync(readSelected(opened.control, selection));
       expect(Math.max(...chunks.map(({ length }) => length))).toBe(200);
       return chunks.flat().map(({ offset }) => offset);
     };

@@ -1,7 +1,7 @@
 import type { Document as Stored } from 'mongodb';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
-import { appliedTo } from '../../services/operations/rebuild/pair-sources.ts';
+import { readAppliedTo } from '../../services/operations/rebuild/pair-sources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
@@ -217,7 +217,7 @@ describe('the watermark that a comparison waits for', () => {
       progress('tags', at(30), 'backlog'),
     ]);
     await watermarksOf(control).insertOne({ _id: 1, completeTo: at(10) });
-    const watermark = () => appliedTo(control, 1);
+    const watermark = () => readAppliedTo(control, 1);
     // given records of tags that a projector has still to apply
     expect(await watermark()).toEqual(at(30));
     await progressOf(control).updateOne({ topic: 'tags' }, { $set: { completeTo: at(70) } });

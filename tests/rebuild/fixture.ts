@@ -2,7 +2,7 @@ import type { OperatorVerb } from '../../services/cli/operate.ts';
 import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { readFactsToAct } from '../../services/operations/facts.ts';
-import { type Switched, switchTo } from '../../services/operations/rebuild/switch.ts';
+import { type SwitchResult, switchTo } from '../../services/operations/rebuild/switch.ts';
 import { report } from '../../services/operations/report.ts';
 import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
 import {
@@ -92,7 +92,7 @@ export async function openRebuild() {
     number: number,
     options: Promotion = {},
     changes: Partial<OperatorDeps> = {},
-  ): Promise<Switched> => {
+  ): Promise<SwitchResult> => {
     const usual = { why: 'test', dryRun: false, timeoutSeconds: 0 };
     return switchTo(deps(changes), number, { ...usual, step: 'promote', ...options });
   };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
-import { lostCollections } from '../../services/operations/accept/lost-collections.ts';
+import { acceptableLosses } from '../../services/operations/accept/lost-collections.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
 import { changeRegistry, recordManifest } from '../../shared/control/registry.ts';
 import { startApi } from '../api/test-api.ts';
@@ -146,7 +146,7 @@ describe('a collection is lost', () => {
   test('a collection that is created again while an operator accepts it stays lost', async () => {
     const putBack = await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
-    const { apply } = await lostCollections({ control, mongo, config }, 1);
+    const { apply } = await acceptableLosses({ control, mongo, config }, 1);
     // when a projector that still runs creates it, by a write
     await environment.database.collection('tickets').drop();
     await environment.database.createCollection('tickets');
@@ -161,7 +161,7 @@ describe('a collection is lost', () => {
   test('a collection that a projector adds while an operator accepts another one stays listed', async () => {
     await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
-    const { apply } = await lostCollections({ control, mongo, config }, 1);
+    const { apply } = await acceptableLosses({ control, mongo, config }, 1);
     // when a projector of a release with another kind lists its collection
     await changeRegistry(control, recordManifest(1, { polls: 'its id' }));
     await apply?.();

@@ -1,6 +1,6 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { acceptFinding } from '../../services/operations/accept/accept.ts';
-import type { Switched } from '../../services/operations/rebuild/switch.ts';
+import type { SwitchResult } from '../../services/operations/rebuild/switch.ts';
 import { recordNote } from '../../services/operations/rebuild/transitions.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -19,9 +19,9 @@ const rebuild = useRebuild();
 /** Accepts that a generation has older data, without Kafka. */
 const acceptOlder = (generation: number, dryRun = false) =>
   acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
-const failed = ({ findings }: Switched) => findings.filter(({ isAccepted }) => !isAccepted);
-const accepted = ({ findings }: Switched) => findings.filter(({ isAccepted }) => isAccepted);
-const names = (findings: Switched['findings']) => findings.map(({ name }) => name);
+const failed = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => !isAccepted);
+const accepted = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => isAccepted);
+const names = (findings: SwitchResult['findings']) => findings.map(({ name }) => name);
 const changeActiveProgress = (changes: object) =>
   progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: changes });
 

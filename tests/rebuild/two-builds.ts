@@ -1,6 +1,6 @@
 import type { Document as Stored } from 'mongodb';
 import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
-import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
+import { createPairSource } from '../../services/operations/rebuild/pair-sources.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { created } from '../support/entities.ts';
@@ -43,7 +43,7 @@ async function openTwoBuilds() {
   // No comparison waits for projectors.
   await progressOf(rebuild.control).updateMany({}, { $set: { completeTo: secondsBefore(-1) } });
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
-  const between = () => betweenGenerations(rebuild, sideOf(1), sideOf(2));
+  const between = () => createPairSource(rebuild, sideOf(1), sideOf(2));
   return {
     rebuild,
     close: rebuild.close,

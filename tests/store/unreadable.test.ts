@@ -1,5 +1,5 @@
 import { compareDocuments } from '../../services/operations/rebuild/compare.ts';
-import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
+import { createPairSource } from '../../services/operations/rebuild/pair-sources.ts';
 import { engineOf, verifyDocuments } from '../../services/operations/verify/verify-documents.ts';
 import { isRevision } from '../../services/projector/materialize/envelope.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
@@ -157,13 +157,13 @@ describe('a document whose envelope an operator has edited', () => {
     const unreadable = [...edits, { name: 'untouched', field: 'state' }]
       .map(({ name, field }) => ({ kind: 'qa', id: qaId(name), class: 'unreadable', field }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    const source = { ...betweenGenerations(opened, side, side), watermarks };
+    const source = { ...createPairSource(opened, side, side), watermarks };
     expect((await compareDocuments(source, options)).samples).toEqual(unreadable);
     const ids = unreadable.map(({ id }) => id);
     const engine = engineOf(opened.database, now);
-    const { differing, left } = await verifyDocuments(engine, 'qa', ids, { isRepair: true });
+    const { differing, notRepaired } = await verifyDocuments(engine, 'qa', ids, { isRepair: true });
     expect([...differing].toSorted()).toEqual(unreadable.map(({ id, field }) => [id, [field]]));
-    expect([...left.keys()].toSorted()).toEqual(ids);
+    expect([...notRepaired.keys()].toSorted()).toEqual(ids);
   });
 
   test('accepts only one of two concurrent writes', async () => {

@@ -81,7 +81,7 @@ type State = ReturnType<typeof createSnapshots>['state'];
 /** Changes before a look, and the generation that the look finds with its watermark, or the reason for a refusal. */
 type Step = [changes: Partial<State>, found: [generation: number, seconds: number] | string];
 const index = { kind: 'ticket', index: 'updated' } as const;
-const missing: IndexFault[] = [{ ...index, is: 'missing' }];
+const missing: IndexFault[] = [{ ...index, fault: 'missing' }];
 
 describe('the read snapshot', () => {
   test.each<[title: string, ...steps: Step[]]>([
@@ -148,7 +148,7 @@ describe('the read snapshot', () => {
     [
       'fails with the reason if the served generation loses an index',
       [{ watermarks: { 1: 7 } }, [1, 7]],
-      [{ missing: [{ ...index, is: 'hidden' }], nowMs: 1_000 }, 'tickets.updated (hidden)'],
+      [{ missing: [{ ...index, fault: 'hidden' }], nowMs: 1_000 }, 'tickets.updated (hidden)'],
     ],
     ['fails with the reason if there is no watermark', [{ watermarks: {} }, '1 has no watermark']],
     ['fails with the reason if there is no generation', [{ generation: null }, 'no generation']],

@@ -8,7 +8,7 @@ import {
   verbFor,
 } from '../../operations/dead-letters/details.ts';
 import { type DeadLetterList, listDeadLetters, readDeadLetter } from '../../operations/dead-letters/list.ts';
-import { type ReadRecords, recordReader } from '../../operations/dead-letters/read-records.ts';
+import { createRecordReader, type ReadRecords } from '../../operations/dead-letters/read-records.ts';
 import {
   needsLog,
   redriveSelected,
@@ -117,7 +117,7 @@ export const redrive: MongoVerb<Json & { selection: Selection; dryRun?: true | u
   const run = (readRecords: ReadRecords | null) =>
     redriveSelected({ ...deps, readRecords }, selection, { dryRun, onProgress: context.terminal.progress });
   const summary = (await needsLog(deps.control, selection))
-    ? await withKafka(context, configs.kafka(context.environment), ({ log }) => run(recordReader(log)))
+    ? await withKafka(context, configs.kafka(context.environment), ({ log }) => run(createRecordReader(log)))
     : await run(null);
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
   return output(options, summary, renderSummary(summary, cli), exitCode);

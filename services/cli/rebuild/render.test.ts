@@ -39,7 +39,7 @@ describe('the outcome of a promotion', () => {
       expect(renderSwitched({ ...switched, outcome })).toBe('generation 2 is served\n');
     const text = renderSwitched({ ...switched, waiting: facts([]).replicas });
     expect(text).toContain('generation 2 is active; some replicas do not serve it yet\n');
-    expect(text).toContain('the API replica on h, process 1, release 1, still serves generation 1: ');
+    expect(text).toContain('the API replica (process 1 on h), release 1, still serves generation 1: ');
   });
 
   test('shows whether the operator accepted a finding or it prevents the switch', () => {

@@ -1,9 +1,10 @@
 import type { Transition } from '../../../shared/control/generations.ts';
+import { processText } from '../../../shared/control/processes.ts';
 import { digits } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import { type ComparisonResult, resultText } from '../../operations/rebuild/compare.ts';
 import type { Difference } from '../../operations/rebuild/differences.ts';
-import type { Switched } from '../../operations/rebuild/switch.ts';
+import type { SwitchResult } from '../../operations/rebuild/switch.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import { lines } from '../output.ts';
 import { renderFinding } from '../render-report.ts';
@@ -36,22 +37,22 @@ export function renderComparison(number: number, result: ComparisonResult): stri
 const renderDifference = ({ kind, id, class: name, field }: Difference): string =>
   `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
 
-export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
+export function renderSwitched({ generation: number, outcome, findings, waiting }: SwitchResult): string {
   const found = findings.map((one) => renderFinding(one, one.isAccepted ? 'accepted' : 'FAILED'));
   const served =
     waiting.length === 0
       ? `generation ${number} is served`
       : `generation ${number} is active; some replicas do not serve it yet`;
   const passing = findings.every(({ isAccepted }) => isAccepted) ? 'every check passes; ' : '';
-  const unchanged: Partial<Record<Switched['outcome'], string>> = {
+  const unchanged: Partial<Record<SwitchResult['outcome'], string>> = {
     refused: `generation ${number} is not served: nothing was changed`,
     'dry-run': `dry run: ${passing}nothing was changed`,
   };
-  const replicas = waiting.map(({ host, pid, release, generation }) => {
-    const stillServed = generation === null ? 'nothing' : `generation ${generation}`;
+  const replicas = waiting.map((replica) => {
+    const stillServed = replica.generation === null ? 'nothing' : `generation ${replica.generation}`;
     return (
-      `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${stillServed}: it follows once ` +
-      'the new generation has caught up; see its log, and run this again to keep waiting'
+      `  the API replica (${processText(replica)}), release ${replica.release}, still serves ${stillServed}: it follows ` +
+      'once the new generation has caught up; see its log, and run this again to keep waiting'
     );
   });
   return found.join('') + lines([unchanged[outcome] ?? served, ...replicas]);

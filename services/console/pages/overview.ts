@@ -1,4 +1,5 @@
 import { isBuild } from '../../../shared/control/generations.ts';
+import { processText } from '../../../shared/control/processes.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { type Finding, verdict, withoutConsequences } from '../../operations/findings.ts';
@@ -132,10 +133,14 @@ const replicasTable = ({ replicas }: Facts): Html =>
     : table(
         'The API replicas',
         ['Replica', 'Version', 'Generation', 'Requests in progress'],
-        replicas.map(({ host, pid, release, generation, inProgress }) => [
-          html`${host} (process ${pid})`,
-          html`${release}`,
-          generation === null ? html`none yet` : number(generation),
-          number(inProgress.reduce((sum, { requests }) => sum + requests, 0)),
-        ]),
+        replicas.map((replica) => {
+          const { release, generation, inProgress } = replica;
+          const requestCount = inProgress.reduce((sum, { requests }) => sum + requests, 0);
+          return [
+            html`${processText(replica)}`,
+            html`${release}`,
+            generation === null ? html`none yet` : number(generation),
+            number(requestCount),
+          ];
+        }),
       );

@@ -227,5 +227,5 @@ test('a replica stands with all its requests in progress, whichever generation t
   const about = facts([factsOf(1, 'standby'), factsOf(2, 'active')]);
   const inProgress = [1, 2].map((generation) => ({ generation, requests: generation + 1 }));
   const replicas = about.replicas.map((replica) => ({ ...replica, generation: 2, inProgress }));
-  expect(text(await shown(overviewPage, { ...about, replicas }))).toContain('h (process 1) 1 2 5');
+  expect(text(await shown(overviewPage, { ...about, replicas }))).toContain('process 1 on h 1 2 5');
 });

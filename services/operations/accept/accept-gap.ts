@@ -18,33 +18,35 @@ type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topi
 type LostRecords = TopicPartition & { from: number; position: number };
 
 /**
- * The gaps of a generation, and how each partition continues after them. Its projectors may start again after the
- * acceptance. To finish an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot
- * be read, or if a projector still runs, because it would save its old position again.
+ * Reads the gaps of a generation, and how each partition continues after them. After the acceptance the projectors may
+ * start again. To finish an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot
+ * be read, or if a projector still runs, because that projector would save its old position again.
  */
 export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {
   const { control, log, topics, now } = deps;
   const gaps = await readLogGaps(control, number);
   const progress = await readProgress(control, number);
-  const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
-  const found = continueAfterGaps({ gaps, progress: ofTopics, log: await log.read(topics) });
-  if (typeof found === 'string') throw new RebuildRefused(`nothing is accepted: ${found}`);
+  const topicProgress = progress.filter(({ topic }) => topics.includes(topic));
+  const result = continueAfterGaps({ gaps, progress: topicProgress, log: await log.read(topics) });
+  if ('problem' in result) throw new RebuildRefused(`nothing is accepted: ${result.problem}`);
+  const { continuations } = result;
   const at = await now();
-  const moves = found.some(({ is }) => is !== 'gone');
-  if (moves && (await isFollowed(control, number, at)))
+  const anyMoves = continuations.some(({ way }) => way !== 'gone');
+  if (anyMoves && (await isFollowed(control, number, at)))
     throw new RebuildRefused(
       `projectors of generation ${number} have saved progress in the last 30 seconds: each ends when it finds the gap. Wait ` +
         'for that, then run this again',
     );
   return {
-    seen: found.map(({ text }) => text),
-    beginnings: found.flatMap(({ topic, partition, is, at: low }) =>
-      low === null || is === 'return' ? [] : [{ topic, partition, low }],
+    seen: continuations.map(({ text }) => text),
+    beginnings: continuations.flatMap(({ topic, partition, way, nextOffset: low }) =>
+      low === null || way === 'return' ? [] : [{ topic, partition, low }],
     ),
     apply: async () => {
-      // Before the progress moves: after an interruption, the old progress still shows that a topic was created again.
-      await forgetLost(deps, number, found);
-      for (const one of found) await moveProgress(deps, number, one, at);
+      // This comes before the progress moves: after an interruption, the old progress still shows that a topic was
+      // created again.
+      await removeTracesOfLost(deps, number, continuations);
+      for (const continuation of continuations) await moveProgress(deps, number, continuation, at);
       // The gaps stop every start until the positions are written.
       await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
     },
@@ -52,24 +54,29 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
 }
 
 /**
- * Forgets lost records, because other records now have their offsets: removes their skips and their positions in
- * documents, and marks their dead letters as lost.
+ * Removes the skips of lost records and their positions in documents, and marks their dead letters as lost, because
+ * other records now have their offsets.
  */
-async function forgetLost(deps: GapDeps, generation: number, found: Continuation[]): Promise<void> {
-  const lost = found.flatMap(({ topic, partition, lostFrom: from, position }): LostRecords[] =>
+async function removeTracesOfLost(
+  deps: GapDeps,
+  generation: number,
+  continuations: Continuation[],
+): Promise<void> {
+  const allLost = continuations.flatMap(({ topic, partition, lostFrom: from, position }): LostRecords[] =>
     from === null ? [] : [{ topic, partition, from, position }],
   );
-  for (const one of lost) await removeSkips(deps.control, generation, one);
-  if (lost.length > 0) await storeLost(deps.control, generation, lost);
-  for (const [topic, ofTopic] of Map.groupBy(lost, (one) => one.topic))
-    await forgetPositions(deps, generation, topic, ofTopic);
+  for (const lost of allLost) await removeSkips(deps.control, generation, lost);
+  if (allLost.length > 0) await storeLost(deps.control, generation, allLost);
+  for (const [topic, lostOfTopic] of Map.groupBy(allLost, (lost) => lost.topic)) {
+    await removePositions(deps, generation, topic, lostOfTopic);
+  }
 }
 
-/** Moves the position of a partition. The leader epoch before the new position is unknown, so it is left out. */
+/** Moves the position of a partition. Leaves out the leader epoch before the new position, which is unknown. */
 async function moveProgress(
   { control }: GapDeps,
   generation: number,
-  { topic, partition, is, at: position, end, topicId }: Continuation,
+  { topic, partition, way, nextOffset: position, end, topicId }: Continuation,
   at: Date,
 ): Promise<void> {
   const _id = `${generation}/${topic}/${partition}`;
@@ -83,7 +90,7 @@ async function moveProgress(
   // The projector has applied no record of the new log of a topic that was created again.
   const nothingApplied = { end, completeTo: new Date(0) };
   const update =
-    is === 'reset'
+    way === 'reset'
       ? { $set: { applied, ...nothingApplied }, $setOnInsert: identity }
       : { $set: { applied }, $setOnInsert: { ...identity, ...nothingApplied } };
   await progressOf(control).updateOne({ _id }, update, { upsert: true });
@@ -91,9 +98,9 @@ async function moveProgress(
 
 /**
  * Removes the positions of the lost records of a topic from its documents. Positions order records, and new records
- * take the lost offsets: otherwise a lost tombstone would delete an entity that a new record brings back.
+ * take the lost offsets. Otherwise a lost tombstone would delete an entity that a new record brings back.
  */
-async function forgetPositions(
+async function removePositions(
   { mongo, config, report }: GapDeps,
   generation: number,
   topic: string,
@@ -103,14 +110,17 @@ async function forgetPositions(
   if (!kind) return;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const documents = collectionOf<StoredDocument>(database, kind);
-  /** Matches documents with a position from an offset of their partition on. */
-  const positionFrom = (field: 'position' | 'tombstonePosition', offsetOf: (one: LostRecords) => number) =>
-    lost.map((one) => ({
-      [`${field}.partition`]: one.partition,
-      [`${field}.offset`]: { $gte: offsetOf(one) },
+  /** Matches documents whose position is this offset of their partition or a later one. */
+  const positionFrom = (
+    field: 'position' | 'tombstonePosition',
+    offsetOf: (records: LostRecords) => number,
+  ) =>
+    lost.map((records) => ({
+      [`${field}.partition`]: records.partition,
+      [`${field}.offset`]: { $gte: offsetOf(records) },
     }));
-  const firstLost = (one: LostRecords) => one.from;
-  const firstUnfinished = (one: LostRecords) => Math.max(one.from, one.position);
+  const firstLost = ({ from }: LostRecords) => from;
+  const firstUnfinished = ({ from, position }: LostRecords) => Math.max(from, position);
   report(`removing the positions of the lost records of ${topic}: three scans of its documents`);
   // Invariant 7: without a position, only a cursor shows that a fan-out has not ended.
   const fanOutCursor = fanOutStart(kind);
@@ -122,7 +132,10 @@ async function forgetPositions(
     await documents.updateMany({ $or: unfinished }, { $set: { fanOutCursor, revision: newRevision() } });
   }
   const byLostTombstone = positionFrom('tombstonePosition', firstLost);
-  const deletedByLostTombstone = byLostTombstone.map((one) => ({ deletedAt: { $exists: true }, ...one }));
+  const deletedByLostTombstone = byLostTombstone.map((filter) => ({
+    deletedAt: { $exists: true },
+    ...filter,
+  }));
   await documents.updateMany(
     { $or: [...positionFrom('position', firstLost), ...deletedByLostTombstone] },
     { $set: { position: null, revision: newRevision() } },

@@ -1,15 +1,15 @@
 import { type AcceptableFinding, generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
-import { liveReplicas } from '../../../shared/control/processes.ts';
+import { liveReplicas, processText } from '../../../shared/control/processes.ts';
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFacts } from '../facts.ts';
 import { findings } from '../findings.ts';
 import { acceptableGaps } from './accept-gap.ts';
 import type { Acceptable } from './acceptable.ts';
-import { lackingRecords } from './lacking-records.ts';
-import { lostCollections } from './lost-collections.ts';
+import { acceptableLackingRecords } from './lacking-records.ts';
+import { acceptableLosses } from './lost-collections.ts';
 
-/** The findings that can be accepted only with Kafka's answer, because they are about its logs. */
+/** The findings about logs, which can be accepted only while Kafka answers. */
 export const needsKafka: readonly AcceptableFinding[] = ['gap', 'truncated'];
 
 export type AcceptDeps = Pick<
@@ -22,47 +22,52 @@ export type AcceptDeps = Pick<
 
 export type AcceptOptions = {
   finding: AcceptableFinding;
-  /** The active one by default. */
+  /** The active generation by default. */
   generation?: number | undefined;
   why: string;
   dryRun?: boolean | undefined;
 };
 
 /** The acceptance, or in a dry run the acceptance that would be stored. */
-export type Accepted = { finding: AcceptableFinding; generation: number; dryRun: boolean; seen: string[] };
+export type AcceptResult = {
+  finding: AcceptableFinding;
+  generation: number;
+  dryRun: boolean;
+  seen: string[];
+};
 
 /**
- * Accepts a finding about a generation, the active one unless another is given, as it is now. Stores who accepted what,
- * when and why. Throws `RebuildRefused` if there is nothing to accept.
+ * Accepts a finding about a generation as it is now. Stores who accepted what, when and why. Throws `RebuildRefused` if
+ * there is nothing to accept.
  */
 export async function acceptFinding(
   deps: AcceptDeps,
   { finding, generation, why, dryRun = false }: AcceptOptions,
-): Promise<Accepted> {
+): Promise<AcceptResult> {
   const registry = await requireRegistry(deps.control);
   const number = generation ?? registry.generation;
   generationOf(registry, number);
-  const { seen, beginnings, apply } = await acceptable(deps, finding, number);
+  const { seen, beginnings, apply } = await readAcceptable(deps, finding, number);
   if (seen.length === 0)
     throw new RebuildRefused(`generation ${number} has nothing to accept as "${finding}"; see`, 'status');
   const accepted = { finding, generation: number, dryRun, seen };
   if (dryRun) return accepted;
-  const found = { finding, at: await deps.now(), by: deps.by, why, seen };
-  await changeRegistry(deps.control, accept(number, beginnings ? { ...found, beginnings } : found));
+  const acceptance = { finding, at: await deps.now(), by: deps.by, why, seen };
+  await changeRegistry(deps.control, accept(number, beginnings ? { ...acceptance, beginnings } : acceptance));
   await apply?.();
   return accepted;
 }
 
-function acceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number): Promise<Acceptable> {
+function readAcceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number): Promise<Acceptable> {
   switch (finding) {
     case 'gap':
       return acceptableGaps({ ...deps, ...requireKafka(deps) }, number);
     case 'truncated':
-      return lackingRecords({ ...deps, ...requireKafka(deps) }, number);
+      return acceptableLackingRecords({ ...deps, ...requireKafka(deps) }, number);
     case 'older':
-      return olderData(deps, number);
+      return acceptableOlderData(deps, number);
     case 'lost':
-      return lostCollections(deps, number);
+      return acceptableLosses(deps, number);
   }
 }
 
@@ -72,19 +77,24 @@ function requireKafka({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'
 }
 
 /**
- * Before a switch: the older data of the generation. After it: the API replicas that still wait until the generation
- * has caught up with the data that they have served.
+ * Before a switch: the findings about older data. After the switch: the API replicas that still wait until the
+ * generation has caught up with the data that they have served.
  */
-async function olderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
+async function acceptableOlderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
   const withoutKafka = () => Promise.reject(new Error('not asked'));
-  const before = await readFacts(deps, withoutKafka, null);
-  const facts = await readFacts(deps, withoutKafka, before);
-  const found = findings(facts).filter((one) => one.acceptAs === 'older' && one.generation === number);
-  if (facts.registry?.generation !== number) return { seen: found.map(({ text }) => text) };
-  const waiting = (await liveReplicas(deps.control, facts.now)).filter((one) => one.generation !== number);
+  const previous = await readFacts(deps, withoutKafka, null);
+  const facts = await readFacts(deps, withoutKafka, previous);
+  if (facts.registry?.generation !== number) {
+    const older = findings(facts).filter(
+      ({ acceptAs, generation }) => acceptAs === 'older' && generation === number,
+    );
+    return { seen: older.map(({ text }) => text) };
+  }
+  const replicas = await liveReplicas(deps.control, facts.now);
+  const waiting = replicas.filter(({ generation }) => generation !== number);
   return {
     seen: waiting.map(
-      ({ host, pid }) => `the API replica on ${host}, process ${pid}, may show older data than before`,
+      (replica) => `the API replica (${processText(replica)}) may show older data than before`,
     ),
   };
 }

@@ -4,7 +4,7 @@ import type { LogBeginning } from '../../../shared/control/generations.ts';
 export type Acceptable = {
   /** The faults in words; empty if the operator has nothing to accept. */
   seen: string[];
-  /** The first offsets of logs that have lost their first records. */
+  /** The new beginnings of logs that have lost their first records. */
   beginnings?: LogBeginning[];
   /** The change that ends the finding. It runs after the acceptance is stored, and is safe to run again. */
   apply?: () => Promise<void>;

@@ -18,7 +18,8 @@ const log = (low: number, end: number, changes: Partial<Log> = {}): Log => ({
 const progress = [{ ...place, applied: { position: 8, topicId: 'a' } }];
 const other = { topicIds: new Map([['t', 'b']]) };
 
-const described = ({ is, at, lostFrom }: Continuation) => `${is} ${at}, lost from ${lostFrom}`;
+const described = ({ way, nextOffset, lostFrom }: Continuation) =>
+  `${way} ${nextOffset}, lost from ${lostFrom}`;
 
 /** The gap that was found, the log as it is when the operator accepts it, and where the partition continues. */
 test.each<[string, Gap[], Log, string]>([
@@ -63,24 +64,26 @@ test.each<[string, Gap[], Log, string]>([
   ],
   ['nowhere if it no longer exists', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
 ])('a partition continues %s', (_, gaps, now, expected) => {
-  const found = continueAfterGaps({ gaps, progress, log: now });
-  expect(typeof found === 'string' ? found : found.map(described)).toEqual([expected]);
+  const result = continueAfterGaps({ gaps, progress, log: now });
+  expect('problem' in result ? result : result.continuations.map(described)).toEqual([expected]);
 });
 
 test('records that were read, but not applied before the gap was found, are applied if the log still has them', () => {
   const unfinished = [{ ...place, applied: { position: 3, topicId: 'a' } }];
   const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: unfinished, log: now });
-  expect(accept(diverged, log(0, 9))).toMatchObject([{ is: 'return', at: 3, lostFrom: 5 }]);
-  expect(accept(deleted, log(12, 20))).toMatchObject([
-    { at: 12, text: containing('the records from 3 to 11 are skipped') },
-  ]);
+  expect(accept(diverged, log(0, 9))).toMatchObject({
+    continuations: [{ way: 'return', nextOffset: 3, lostFrom: 5 }],
+  });
+  expect(accept(deleted, log(12, 20))).toMatchObject({
+    continuations: [{ nextOffset: 12, text: containing('the records from 3 to 11 are skipped') }],
+  });
 });
 
 test('nothing goes on whose log cannot be read, and no partition is gone while a broker does not answer', () => {
   const unread = log(0, 9, { ends: new Map() });
-  expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toContain(
-    'the log of t/0 cannot be read',
-  );
+  expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toEqual({
+    problem: containing('the log of t/0 cannot be read'),
+  });
   const silent = log(0, 9, { partitions: ['t/1'], unreachable: [{ broker: '1', error: 'no' }] });
-  expect(continueAfterGaps({ gaps: [], progress, log: silent })).toEqual([]);
+  expect(continueAfterGaps({ gaps: [], progress, log: silent })).toEqual({ continuations: [] });
 });

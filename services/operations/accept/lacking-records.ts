@@ -9,11 +9,11 @@ import type { Acceptable } from './acceptable.ts';
 
 type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics'>;
 
-/** The records that a new build would lack in comparison with a generation, unless an operator has accepted that. */
-export async function lackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
+/** Reads which records of a generation a new build would lack, unless an operator has accepted that. */
+export async function acceptableLackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
   const { control, admin, log, topics } = deps;
   const generation = generationOf(await requireRegistry(control), number);
-  // The progress is read before the log. Records that a projector applies between the reads would seem lost otherwise.
+  // The progress is read before the log. Otherwise records that a projector applies in between would seem lost.
   const progress = await readProgress(control, number);
   const { ends } = await log.read(topics);
   const beginnings = logsWithoutBeginning(generation, ends);
@@ -24,7 +24,7 @@ export async function lackingRecords(deps: LackingDeps, number: number): Promise
       ({ key, low, beginning }) =>
         `the log of ${key} begins at offset ${low}, not ${beginning}: the build will lack the records before it`,
     ),
-    ...(await lostRecords(control, number, { progress, ends })),
+    ...(await lostRecordTexts(control, number, { progress, ends })),
     ...warnings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text),
   ];
   return {
@@ -33,8 +33,8 @@ export async function lackingRecords(deps: LackingDeps, number: number): Promise
   };
 }
 
-/** The records that a generation has applied and that its log has lost, so that a build cannot read them. */
-async function lostRecords(
+/** Describes the records that a generation has applied but its log has lost, so a build cannot read them. */
+async function lostRecordTexts(
   control: OperatorDeps['control'],
   number: number,
   { progress, ends }: { progress: Progress[]; ends: ReadonlyMap<string, { end: number }> },
@@ -42,15 +42,16 @@ async function lostRecords(
   const lack = 'the build will lack records that the read model still has';
   const gaps = (await readLogGaps(control, number)).filter(({ kind }) => kind !== 'deleted');
   const withGap = new Set(gaps.map(partitionKey));
-  const shortened = progress.filter((one) => {
-    const end = ends.get(partitionKey(one))?.end ?? Infinity;
-    return !withGap.has(partitionKey(one)) && one.applied.position > end;
+  const shortened = progress.filter((saved) => {
+    const key = partitionKey(saved);
+    const end = ends.get(key)?.end ?? Infinity;
+    return !withGap.has(key) && saved.applied.position > end;
   });
   return [
     ...gaps.map((gap) => `${describeGaps([gap])}: ${lack}`),
     ...shortened.map(
-      (one) =>
-        `the log of ${partitionKey(one)} ends before offset ${one.applied.position - 1}, which generation ${number} has applied: ${lack}`,
+      (saved) =>
+        `the log of ${partitionKey(saved)} ends before offset ${saved.applied.position - 1}, which generation ${number} has applied: ${lack}`,
     ),
   ];
 }

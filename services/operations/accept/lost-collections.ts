@@ -19,24 +19,24 @@ type LostDeps = Pick<OperatorDeps, 'control' | 'mongo'> & {
 };
 
 /**
- * The collections of the control database and of a generation that are gone or replaced. The acceptance takes the
- * existing collections that were read here, and creates a lost collection of the control database empty. Throws
- * `RebuildRefused` if the progress or documents are gone: the API would answer from an empty collection as if they had
+ * Reads which collections of the control database and of a generation are gone or replaced. The acceptance takes the
+ * existing collections as they are, and creates a lost collection of the control database empty. Throws
+ * `RebuildRefused` if the progress or documents are gone: from an empty collection the API would answer as if they had
  * never existed.
  */
-export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {
+export async function acceptableLosses(deps: LostDeps, number: number): Promise<Acceptable> {
   const { control, mongo, config } = deps;
   const registry = await requireRegistry(control);
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);
   const { manifest } = generationOf(registry, number);
   const controlCollections = await readCollections(control);
   const documentCollections = await readCollections(database);
-  const ofControl = compareWithManifest(control.databaseName, registry.manifest, controlCollections);
-  const ofGeneration = compareWithManifest(database.databaseName, manifest, documentCollections);
-  const gone = ofControl.filter(({ is }) => is === 'gone');
+  const controlLosses = compareWithManifest(control.databaseName, registry.manifest, controlCollections);
+  const documentLosses = compareWithManifest(database.databaseName, manifest, documentCollections);
+  const gone = controlLosses.filter(({ loss }) => loss === 'gone');
   const irreplaceable = [
     ...gone.filter(({ collection }) => collection === 'progress'),
-    ...ofGeneration.filter(({ is }) => is === 'gone'),
+    ...documentLosses.filter(({ loss }) => loss === 'gone'),
   ];
   if (irreplaceable.length > 0)
     throw new RebuildRefused(
@@ -45,8 +45,8 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
     );
   return {
     seen: [
-      ...ofControl.map(textOfControl),
-      ...(await restoredDocuments(database, ofGeneration, await watermark(control, number))),
+      ...controlLosses.map(controlLossText),
+      ...(await restoredDocumentTexts(database, documentLosses, await watermark(control, number))),
     ],
     apply: async () => {
       for (const { collection } of gone) await createCollection(control, collection);
@@ -55,25 +55,25 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
         gone.map(({ collection }) => collection),
       );
       // A collection that was created again since the operator saw it stays lost.
-      const seenOfControl = new Map([...controlCollections, ...Object.entries(added)]);
-      await changeRegistry(control, replaceListed(number, seenOfControl, documentCollections));
+      const seenControlCollections = new Map([...controlCollections, ...Object.entries(added)]);
+      await changeRegistry(control, replaceListed(number, seenControlCollections, documentCollections));
     },
   };
 }
 
-function textOfControl({ database, collection, is }: LostCollection): string {
+function controlLossText({ database, collection, loss }: LostCollection): string {
   const name = `${database}.${collection}`;
-  if (is === 'other') return `${name} counts as it is now`;
+  if (loss === 'other') return `${name} counts as it is now`;
   const keysWork =
     collection === 'blocked_keys' ? ', and blocked keys work until they are blocked again' : '';
   return `${name} is created empty: its content is lost${keysWork}`;
 }
 
 /**
- * Describes restored documents beside the watermark, so that an operator can see whether the backup is too old. A newer
- * document does not prove that the others contain every change up to the watermark.
+ * Describes the age of restored documents beside the watermark, so an operator can see whether the backup is too old. A
+ * newer document does not prove that the others contain every change up to the watermark.
  */
-async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
+async function restoredDocumentTexts(database: Db, lost: LostCollection[], completeTo: Date | null) {
   const texts: string[] = [];
   for (const { collection } of lost) {
     const [newest] = await database

@@ -29,7 +29,7 @@ export type DeadLetterDetails = Pick<
   lastAt: string;
   /** Null if the record's timestamp is invalid. */
   recordAt: string | null;
-  /** The size of the record; null if its bytes are not stored, so that a redrive reads it from the log. */
+  /** The size of the record; null if its bytes are not stored. A redrive then reads the record from the log. */
   bytes: number | null;
   /** The offsets of a batch that cannot be decoded; null for other records, or without their bytes. */
   undecodable: string | null;
@@ -37,14 +37,14 @@ export type DeadLetterDetails = Pick<
   headerNames: string[] | null;
 };
 
-type ShownBytes = Omit<RecordBytes, 'headers' | 'value'> & { headers?: RecordHeaderBytes[] };
+type DisplayedBytes = Omit<RecordBytes, 'headers' | 'value'> & { headers?: RecordHeaderBytes[] };
 
-/** At most this many header names are shown. */
+/** A dead letter shows at most this many header names. */
 const headerNamesMax = 10;
-/** At most this many characters of a header name are shown. */
+/** A dead letter shows at most this many characters of a header name. */
 const headerNameLengthMax = 40;
 
-const shownName = ({ name }: RecordHeaderBytes): string =>
+const headerNameText = ({ name }: RecordHeaderBytes): string =>
   name.slice(0, headerNameLengthMax).replace(/[^\x21-\x7e]/g, '?');
 
 /** No release can apply a record that has one of these reasons: the source system must publish its entity again. */
@@ -61,7 +61,7 @@ export const verbFor = (reason: string): 'redrive' | 'purge' =>
 
 /** The part of a dead letter that may be displayed. */
 export function deadLetterDetails(
-  { id, entry, bytes }: DeadLetter<ShownBytes>,
+  { id, entry, bytes }: DeadLetter<DisplayedBytes>,
   prefix: string,
 ): DeadLetterDetails {
   const { topic, partition, offset, reason, detail, count, generations } = entry;
@@ -70,8 +70,8 @@ export function deadLetterDetails(
     topic,
     partition,
     offset,
-    key: bytes ? shownKey(bytes, prefix) : 'unknown',
-    orgId: bytes?.orgId ? shownId(bytes.orgId) : null,
+    key: bytes ? keyText(bytes, prefix) : 'unknown',
+    orgId: bytes?.orgId ? idText(bytes.orgId) : null,
     reason,
     detail,
     firstAt: entry.firstAt.toISOString(),
@@ -81,7 +81,7 @@ export function deadLetterDetails(
     recordAt: recordTime(entry.timestampMs),
     bytes: bytes?.bytes ?? null,
     undecodable: bytes?.undecodable ?? null,
-    headerNames: bytes?.headers?.slice(0, headerNamesMax).map(shownName) ?? null,
+    headerNames: bytes?.headers?.slice(0, headerNamesMax).map(headerNameText) ?? null,
   };
 }
 
@@ -104,17 +104,17 @@ export const deadLetterRows = (details: DeadLetterDetails): Row[] => [
   ['generations', details.generations.join(', ')],
 ];
 
-/** A key is shown if it is an id of its kind. Any other may be a name, an address or a secret. */
-function shownKey({ topic, key }: Pick<RecordBytes, 'topic' | 'key'>, prefix: string): string {
+/** The key if it is an id of its kind, else its size: another key may be a name, an address or a secret. */
+function keyText({ topic, key }: Pick<RecordBytes, 'topic' | 'key'>, prefix: string): string {
   const bytes = toBuffer(key);
   if (bytes === null) return 'null';
   const kind = kindOfTopic(topic, prefix);
   const text = decodeText(bytes);
   const isId = kind !== null && text !== null && idSchema(kind).safeParse(text).success;
-  return isId ? shownId(text) : sizeOf(bytes);
+  return isId ? idText(text) : sizeText(bytes);
 }
 
-/** An id, unless it has characters that a name or an address has. */
-const shownId = (id: string): string => (/^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : sizeOf(Buffer.from(id)));
+/** An id, or its size if it has characters that only a name or an address has. */
+const idText = (id: string): string => (/^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : sizeText(Buffer.from(id)));
 
-const sizeOf = (bytes: Buffer) => `<${counted(bytes.length, 'byte')}>`;
+const sizeText = (bytes: Buffer) => `<${counted(bytes.length, 'byte')}>`;

@@ -43,11 +43,10 @@ export async function listDeadLetters(
     after === undefined ? readLatest(control, matching, limit) : readAfter(control, matching, after, limit),
     countMatching(control, matching),
   ]);
-  const inOrder = counts.toSorted((a, b) => compare(a.topic, b.topic) || compare(a.reason, b.reason));
   return {
     deadLetters: await joinBytes(control, entries, config.TOPIC_PREFIX),
     total: counts.reduce((sum, { count }) => sum + count, 0),
-    counts: inOrder,
+    counts: counts.toSorted((a, b) => compare(a.topic, b.topic) || compare(a.reason, b.reason)),
   };
 }
 
@@ -56,7 +55,7 @@ const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 /** A filter, and the function that tests whether it matches a record. */
 type Matching = { filter: DeadLetterFilter; matches: (record: LedgerRecord) => boolean };
 
-/** Joins entries with their bytes, but reads no headers and values, which may be large. */
+/** Joins entries with their bytes. Does not read headers and values, which may be large. */
 async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): Promise<DeadLetterDetails[]> {
   const found = await recordBytesOf(control)
     .find({ _id: { $in: entries.map(recordId) } })
@@ -69,7 +68,7 @@ async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): 
   });
 }
 
-/** Reads the spans by their latest rejection, until no further span can have a later record than those found. */
+/** Reads the spans, the latest rejection first, until no further span can have a record that belongs to the latest. */
 async function readLatest(
   control: Db,
   { filter, matches }: Matching,
@@ -79,15 +78,15 @@ async function readLatest(
   const spans = spansOf({ filter, limit });
   await using found = ledgerOf(control).find(spans).sort({ lastAt: -1, _id: -1 }).batchSize(20);
   for await (const span of found) {
-    const last = latest[limit - 1];
-    if (last && last.lastAt > span.lastAt) break;
-    const all = [...latest, ...unappliedRecords(openSpan(span)).filter(matches)];
-    latest = all.toSorted((a, b) => Number(b.lastAt) - Number(a.lastAt)).slice(0, limit);
+    const lastListed = latest[limit - 1];
+    if (lastListed && lastListed.lastAt > span.lastAt) break;
+    const candidates = [...latest, ...unappliedRecords(openSpan(span)).filter(matches)];
+    latest = candidates.toSorted((a, b) => Number(b.lastAt) - Number(a.lastAt)).slice(0, limit);
   }
   return latest;
 }
 
-/** Reads the records that follow the id `after` in the order of the ledger; '' begins with the first record. */
+/** Reads the records that follow the id `after` in the order of the ledger; the first records if it is ''. */
 async function readAfter(control: Db, { filter, matches }: Matching, after: string, limit: number) {
   const found: LedgerRecord[] = [];
   const start = after === '' ? null : parseRecordId(after);
@@ -111,7 +110,8 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
   if (!since && !until && !needsBytes(filter)) {
     const counts = await countUnapplied(control);
     return counts.filter(
-      (one) => (topic ?? one.topic) === one.topic && (reason ?? one.reason) === one.reason,
+      (count) =>
+        (topic === undefined || count.topic === topic) && (reason === undefined || count.reason === reason),
     );
   }
   const counts = new Map<string, UnappliedCount>();
@@ -126,7 +126,7 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
 }
 
 /**
- * Returns a dead letter with its bytes, which only `--raw` prints. Throws an error if the dead letter does not exist.
+ * Returns a dead letter with its bytes, which only `--raw` prints. Throws if the dead letter does not exist.
  */
 export async function readDeadLetter(control: Db, id: string): Promise<DeadLetter> {
   const entry = (await readLedgerRecords(control, [id])).get(id);

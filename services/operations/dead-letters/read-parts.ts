@@ -8,27 +8,31 @@ import type { ReadRecords } from './read-records.ts';
 import type { ReadDeadLetter, RedriveResult } from './redrive.ts';
 
 /** Dead letters with their records, and dead letters whose bytes neither MongoDB nor the log has. */
-type Part = { readable: ReadDeadLetter[]; refused: RedriveResult[] };
+type ReadBatch = { readable: ReadDeadLetter[]; refused: RedriveResult[] };
 
-type Deps = { control: Db; readRecords: ReadRecords | null };
+type ReadDeps = { control: Db; readRecords: ReadRecords | null };
 
-/** A part has at most this many bytes, so that memory is bounded. A larger dead letter is a part of its own. */
-const bytesPerPart = 4 * 1024 * 1024;
+/** A batch has at most this many bytes, which bounds the memory. A larger dead letter is a batch of its own. */
+const bytesPerBatch = 4 * 1024 * 1024;
 
-/** Consecutive dead letters whose bytes are all stored, or are all in the log of one partition. */
-type Run = { isStored: boolean; entries: LedgerRecord[] };
+/** Consecutive dead letters with one source: MongoDB has the bytes of all, or the log of one partition has them. */
+type SourceGroup = { isStored: boolean; entries: LedgerRecord[] };
 
 /**
- * Reads the records of dead letters in parts, from the stored bytes or else from the log. The parts keep the order of
- * the entries: in log order, fewer records are superseded by a later one that was applied first.
+ * Reads the records of dead letters in batches, from the stored bytes or else from the log. Keeps the order of the
+ * entries. If they are in log order, fewer records are superseded by a later record that was applied first.
  */
-export async function* readParts(deps: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
+export async function* readDeadLetters(deps: ReadDeps, entries: LedgerRecord[]): AsyncGenerator<ReadBatch> {
   const sizes = await readSizes(deps.control, entries);
   const sizeOf = (entry: LedgerRecord) => sizes.get(recordId(entry)) ?? 0;
-  for (const { isStored, entries: run } of runsOf(entries, sizes)) {
-    if (isStored) {
-      for (const part of splitBySize(run, sizeOf, bytesPerPart)) yield await readStored(deps, part);
-    } else yield* readLog(deps, run);
+  for (const group of groupBySource(entries, sizes)) {
+    if (group.isStored) {
+      for (const batch of splitBySize(group.entries, sizeOf, bytesPerBatch)) {
+        yield await readFromStore(deps, batch);
+      }
+    } else {
+      yield* readFromLog(deps, group.entries);
+    }
   }
 }
 
@@ -40,22 +44,22 @@ async function readSizes(control: Db, entries: LedgerRecord[]): Promise<Map<stri
   return new Map(found.map(({ _id, bytes }) => [_id, bytes]));
 }
 
-/** Divides entries into runs, so that each run is read in one way. Keeps their order. */
-function runsOf(entries: LedgerRecord[], sizes: Map<string, number>): Run[] {
-  const runs: Run[] = [];
+/** Divides entries into groups of one source. Keeps their order. */
+function groupBySource(entries: LedgerRecord[], sizes: Map<string, number>): SourceGroup[] {
+  const groups: SourceGroup[] = [];
   for (const entry of entries) {
     const isStored = sizes.has(recordId(entry));
-    const last = runs.at(-1);
-    const [first] = last?.entries ?? [];
+    const group = groups.at(-1);
+    const [first] = group?.entries ?? [];
     const isSameLog = first !== undefined && partitionKey(first) === partitionKey(entry);
-    if (last?.isStored === isStored && (isStored || isSameLog)) last.entries.push(entry);
-    else runs.push({ isStored, entries: [entry] });
+    if (group?.isStored === isStored && (isStored || isSameLog)) group.entries.push(entry);
+    else groups.push({ isStored, entries: [entry] });
   }
-  return runs;
+  return groups;
 }
 
 /** Reads records from their stored bytes. Omits a record whose bytes a purge has removed since the sizes were read. */
-async function readStored({ control }: Deps, entries: LedgerRecord[]): Promise<Part> {
+async function readFromStore({ control }: ReadDeps, entries: LedgerRecord[]): Promise<ReadBatch> {
   const found = await recordBytesOf(control)
     .find({ _id: { $in: entries.map(recordId) } })
     .toArray();
@@ -72,16 +76,18 @@ async function readStored({ control }: Deps, entries: LedgerRecord[]): Promise<P
  * Reads the records of one partition from the log, and refuses those that it lacks. Compares the timestamps, because a
  * topic that was created again has other records at the same offsets.
  */
-async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
+async function* readFromLog({ readRecords }: ReadDeps, entries: LedgerRecord[]): AsyncGenerator<ReadBatch> {
   const [first] = entries;
   if (!first) return;
-  if (!readRecords) throw new Error('the bytes of some dead letters were removed meanwhile');
+  if (!readRecords) throw new Error('the bytes of some dead letters were removed during the redrive');
   const byOffset = Map.groupBy(entries, ({ offset }) => offset);
   const missing = new Set(entries);
-  for (let offsets = [...byOffset.keys()]; offsets.length > 0;) {
+  let offsets = [...byOffset.keys()];
+  while (offsets.length > 0) {
     const { records, remaining } = await readRecords(first, offsets);
     const readable = [...records].flatMap(([offset, record]): ReadDeadLetter[] => {
-      const entry = byOffset.get(offset)?.find((one) => one.timestampMs === record.position.timestampMs);
+      const { timestampMs } = record.position;
+      const entry = byOffset.get(offset)?.find((candidate) => candidate.timestampMs === timestampMs);
       if (!entry || entry.reason === 'undecodable') return [];
       missing.delete(entry);
       return [{ id: recordId(entry), entry, record }];

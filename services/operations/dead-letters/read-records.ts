@@ -3,25 +3,27 @@ import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { openBatch } from '../../projector/partition/open-batch.ts';
 
-/** If neither field has a wanted offset, its record has left the log, or the reader cannot decode its batch. */
-type ReadOffsets = {
-  /** By their offsets. */
+/** If a wanted offset is in neither field, its record has left the log, or the reader cannot decode its batch. */
+type ReadRecordsResult = {
+  /** The keys are the offsets of the records. */
   records: Map<number, KafkaRecord>;
-  /** The wanted offsets that the next read must fetch, because this answer has reached its limit of bytes. */
+  /** The wanted offsets for the next read, because this one has reached its limit of bytes. */
   remaining: number[];
 };
 
-/** Reads the records at some offsets of a partition, in the order of the log. Rejects if its leader does not answer. */
-export type ReadRecords = (from: TopicPartition, offsets: number[]) => Promise<ReadOffsets>;
+/**
+ * Reads the records at some offsets of a partition, in log order. Rejects if the partition's leader does not answer.
+ */
+export type ReadRecords = (from: TopicPartition, offsets: number[]) => Promise<ReadRecordsResult>;
 
-/** An answer ends after 4 MB of records, so that memory does not depend on their number and size. */
+/** A read stops after 4 MB of records, which bounds the memory however many records are wanted. */
 const bytesPerRead = 4 * 1024 * 1024;
 
-/** Reads records from Kafka by their offsets, as long as they are in the log. It commits nothing. */
-export const recordReader =
+/** Creates the function that reads records from Kafka by their offsets. It commits no offsets. */
+export const createRecordReader =
   (log: Pick<LogClient, 'read' | 'fetch'>): ReadRecords =>
   async (from, offsets) => {
-    const records: ReadOffsets['records'] = new Map();
+    const records: ReadRecordsResult['records'] = new Map();
     const ends = (await log.read([from.topic])).ends.get(partitionKey(from));
     if (!ends) throw new Error(`${partitionKey(from)} cannot be read: no leader answers`);
     const inLog = offsets.filter((offset) => offset >= ends.low && offset < ends.stable);
@@ -29,11 +31,12 @@ export const recordReader =
     let readTo = 0;
     let bytes = 0;
     for (const offset of inLog) {
-      // The previous fetch has returned this offset, too.
-      if (offset < readTo) continue;
-      if (bytes >= bytesPerRead) return { records, remaining: inLog.filter((later) => later >= readTo) };
+      const wasFetched = offset < readTo;
+      if (wasFetched) continue;
+      if (bytes >= bytesPerRead)
+        return { records, remaining: inLog.filter((wantedOffset) => wantedOffset >= readTo) };
       const fetched = await log.fetch(from, offset);
-      for await (const record of recordsOf(from.partition, fetched?.batches ?? [])) {
+      for await (const record of decodeBatches(from.partition, fetched?.batches ?? [])) {
         if (!wanted.has(record.position.offset)) continue;
         records.set(record.position.offset, record);
         bytes += bytesOf(record);
@@ -46,12 +49,12 @@ export const recordReader =
 const bytesOf = ({ value, headers }: KafkaRecord): number => (value?.length ?? 0) + headers.length;
 
 /** The records of some batches, decoded one batch at a time. */
-async function* recordsOf(partition: number, batches: { bytes: Buffer }[]): AsyncGenerator<KafkaRecord> {
-  for (const { bytes } of batches) yield* await recordsOfBatch(partition, bytes);
+async function* decodeBatches(partition: number, batches: { bytes: Buffer }[]): AsyncGenerator<KafkaRecord> {
+  for (const { bytes } of batches) yield* await decodeBatch(partition, bytes);
 }
 
 /** The records of a batch; empty if the reader cannot decode the batch. */
-async function recordsOfBatch(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
+async function decodeBatch(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
   try {
     const opened = await openBatch(partition, bytes);
     return opened.read({ index: 0, count: 0 }, Infinity, Infinity).records;

@@ -8,10 +8,10 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { readParts } from './read-parts.ts';
+import { readDeadLetters } from './read-parts.ts';
 import type { ReadRecords } from './read-records.ts';
 import { type ReadDeadLetter, redrive, type RedriveDeps, type RedriveResult } from './redrive.ts';
-import { countSelected, selected } from './select.ts';
+import { countSelected, readSelected } from './select.ts';
 import type { Selection } from './selection.ts';
 
 export type RedriveSelectedDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
@@ -34,13 +34,13 @@ export type RedriveSummary = {
   refused: number;
   /** The first refused dead letters. */
   refusals: Refusal[];
-  /** The given ids that name no dead letter. */
+  /** The selected ids that name no dead letter. */
   notFound: string[];
 };
 
 /** Whether a selected dead letter has no bytes, so that its record has to be read from the log. */
 export async function needsLog(control: Db, selection: Selection): Promise<boolean> {
-  for await (const records of selected(control, selection)) {
+  for await (const records of readSelected(control, selection)) {
     const ids = records.map(recordId);
     if ((await recordBytesOf(control).countDocuments({ _id: { $in: ids } })) < ids.length) return true;
   }
@@ -50,8 +50,8 @@ export async function needsLog(control: Db, selection: Selection): Promise<boole
 type RedriveOptions = { dryRun: boolean; onProgress: (done: number, total: number) => void };
 
 /**
- * Re-drives the selected dead letters on every generation that lacks their records and that this release can write. A
- * failure ends the run, but the outcomes before it stay, so the operator runs the command again for the rest.
+ * Re-drives the selected dead letters on every generation that lacks their records and that this release can write. If
+ * the run fails, the outcomes so far stay, and the operator runs the command again for the others.
  */
 export async function redriveSelected(
   deps: RedriveSelectedDeps,
@@ -68,23 +68,23 @@ export async function redriveSelected(
     refusals: [],
     notFound: [],
   };
-  const missing = new Set('ids' in selection ? selection.ids : []);
-  const add = (results: RedriveResult[]) => {
+  const unseenIds = new Set('ids' in selection ? selection.ids : []);
+  const addToSummary = (results: RedriveResult[]) => {
     for (const result of results) {
       summary.deadLetters += 1;
       summary[result.outcome] += 1;
       if (result.outcome === 'refused' && summary.refusals.length < refusalsListedMax)
         summary.refusals.push(result);
-      missing.delete(result.id);
+      unseenIds.delete(result.id);
     }
     onProgress(summary.deadLetters, total);
   };
-  for await (const records of selected(deps.control, selection)) {
+  for await (const records of readSelected(deps.control, selection)) {
     try {
-      for await (const part of readParts(deps, records)) {
-        const outcomes = await redriveOnTargets(deps, part.readable, { dryRun });
-        const results = part.readable.map((one) => outcomes.get(one.id) ?? refuseOtherVersion(one));
-        add([...results, ...part.refused]);
+      for await (const { readable, refused } of readDeadLetters(deps, records)) {
+        const outcomes = await redriveOnTargets(deps, readable, { dryRun });
+        const results = readable.map((letter) => outcomes.get(letter.id) ?? refuseOtherVersion(letter));
+        addToSummary([...results, ...refused]);
       }
     } catch (error) {
       const chunk = records[0] ? ` starting at ${recordId(records[0])}` : '';
@@ -94,14 +94,14 @@ export async function redriveSelected(
       );
     }
   }
-  return { ...summary, notFound: [...missing] };
+  return { ...summary, notFound: [...unseenIds] };
 }
 
 /** The generations that a redrive writes: their documents have the projection version of this release. */
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
   const [registry, at] = await Promise.all([requireRegistry(control), now()]);
   return livingGenerations(registry)
-    .filter((one) => one.projectionVersion === projectionVersion)
+    .filter((generation) => generation.projectionVersion === projectionVersion)
     .map(({ number: generation }) => ({
       control,
       generation,
@@ -113,27 +113,28 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
 }
 
 /**
- * Re-drives dead letters on each target that lacks them. Returns the worst outcome of each, by id: a dead letter stays
- * if one generation refuses it.
+ * Re-drives dead letters on each target that lacks them. Returns the worst outcome of each dead letter, because it
+ * stays if one generation refuses it. The keys are the ids.
  */
 async function redriveOnTargets(
   deps: RedriveSelectedDeps,
   readable: ReadDeadLetter[],
   options: { dryRun: boolean },
 ) {
-  const worst = new Map<string, RedriveResult>();
+  const worstResults = new Map<string, RedriveResult>();
   const severity = { superseded: 0, applied: 1, refused: 2 };
   for (const target of await redriveTargets(deps)) {
     const open = readable.filter(({ entry }) => entry.generations.includes(target.generation));
     for (const result of await redrive(target, open, options)) {
-      const before = worst.get(result.id);
-      if (!before || severity[result.outcome] > severity[before.outcome]) worst.set(result.id, result);
+      const worst = worstResults.get(result.id);
+      const isWorse = !worst || severity[result.outcome] > severity[worst.outcome];
+      if (isWorse) worstResults.set(result.id, result);
     }
   }
-  return worst;
+  return worstResults;
 }
 
-/** The result for a dead letter that only generations of another release lack. */
+/** Refuses a dead letter that only generations of another release lack. */
 const refuseOtherVersion = ({ id, entry }: { id: string; entry: LedgerRecord }): RedriveResult => ({
   id,
   outcome: 'refused',

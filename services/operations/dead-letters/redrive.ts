@@ -22,8 +22,8 @@ export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'>
 };
 
 /**
- * The result for a dead letter. `applied`: it changed its entity. `superseded`: its version or a later one was already
- * stored. `refused`: it stays.
+ * The result for a dead letter. `applied`: its record changed its entity. `superseded`: the version of the record, or a
+ * later one, was already stored. `refused`: the dead letter stays.
  */
 export type RedriveResult = { id: string } & (
   { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
@@ -37,9 +37,9 @@ type StillRejected = { entry: LedgerRecord; rejection: Rejection };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
- * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. It closes dead letters whose effect
- * is durable for this generation; the others stay, with a higher count. A dry run changes nothing and returns the
- * likely outcomes.
+ * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. For this generation, it closes the
+ * dead letters whose effect is durable, and keeps the others with a higher count. A dry run changes nothing and returns
+ * the likely outcomes.
  */
 export async function redrive(
   deps: RedriveDeps,
@@ -47,15 +47,15 @@ export async function redrive(
   { dryRun }: { dryRun: boolean },
 ): Promise<RedriveResult[]> {
   const results: RedriveResult[] = [];
-  for (const [topic, ofTopic] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
+  for (const [topic, letters] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
-    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, dryRun)));
-    else results.push(...ofTopic.map((one) => unknownTopic(one, deps.prefix)));
+    if (kind) results.push(...(await redriveKind(deps, kind, letters, dryRun)));
+    else results.push(...letters.map((letter) => refuseUnknownTopic(letter, deps.prefix)));
   }
   return results;
 }
 
-const unknownTopic = ({ id, entry: { topic } }: ReadDeadLetter, prefix: string): RedriveResult => ({
+const refuseUnknownTopic = ({ id, entry: { topic } }: ReadDeadLetter, prefix: string): RedriveResult => ({
   id,
   outcome: 'refused',
   reason: 'unknown_topic',
@@ -73,7 +73,7 @@ async function redriveKind(
   );
   const expected = await previewRedrive(deps, kind, inLogOrder);
   if (dryRun) return [...expected.values()];
-  const rejections = await apply(deps, kind, inLogOrder);
+  const rejections = await applyDeadLetters(deps, kind, inLogOrder);
   return inLogOrder.map(({ id, record }) => finalResult(id, rejections.get(record), expected.get(record)));
 }
 
@@ -87,7 +87,7 @@ function finalResult(
   return expected?.outcome === 'superseded' ? expected : { id, outcome: 'applied' };
 }
 
-/** The dependencies of the engine for records that are applied long after later ones. */
+/** The dependencies of the engine for old records, whose later records were applied long ago. */
 const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
   ...deps,
   // The projectors' positions are past the dead letters, so they do not show whether a record was applied.
@@ -100,7 +100,7 @@ const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
 });
 
 /** Applies the dead letters, and closes those whose effect is durable. Returns the rejections of the others. */
-async function apply(
+async function applyDeadLetters(
   deps: RedriveDeps,
   kind: Kind,
   readable: ReadDeadLetter[],
@@ -115,13 +115,13 @@ async function apply(
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  await settle(deps, readable, rejections);
+  await storeOutcomes(deps, readable, rejections);
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   return rejections;
 }
 
 /** Stores another rejection of each rejected dead letter, and closes the others. */
-async function settle(
+async function storeOutcomes(
   deps: RedriveDeps,
   readable: ReadDeadLetter[],
   rejections: Map<KafkaRecord, Rejection>,
@@ -149,7 +149,7 @@ async function rejectAgain(
   });
 }
 
-/** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
+/** Predicts the outcome of each dead letter by the rules of a redrive, from the stored entities and without a write. */
 async function previewRedrive(
   { store, now, tombstoneDays }: RedriveDeps,
   kind: Kind,

@@ -23,10 +23,11 @@ const recordsPerChunk = 200;
  * Yields the selected unapplied records in chunks, partition by partition in log order. Includes records that
  * projectors reject during the selection, if the selection has not passed their offsets.
  */
-export async function* selected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
-  const matches = 'ids' in selection ? byIds(selection.ids) : await matcherOf(control, selection.filter);
+export async function* readSelected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
+  const matches =
+    'ids' in selection ? matcherOfIds(selection.ids) : await matcherOf(control, selection.filter);
   let remaining = 'ids' in selection ? Infinity : selection.limit;
-  for await (const records of chunks(control, spansOf(selection), matches)) {
+  for await (const records of readChunks(control, spansOf(selection), matches)) {
     const taken = records.slice(0, remaining);
     if (taken.length > 0) yield taken;
     remaining -= taken.length;
@@ -34,7 +35,7 @@ export async function* selected(control: Db, selection: Selection): AsyncGenerat
   }
 }
 
-async function* chunks(
+async function* readChunks(
   control: Db,
   filter: Filter<LedgerSpan>,
   matches: (record: LedgerRecord) => boolean,
@@ -51,7 +52,7 @@ async function* chunks(
   if (chunk.length > 0) yield chunk;
 }
 
-/** A filter of MongoDB for the spans that may contain selected records. Their records are then matched one by one. */
+/** MongoDB's filter for the spans that may contain selected records. The caller then matches each of their records. */
 export function spansOf(selection: Selection): Filter<LedgerSpan> {
   if ('ids' in selection) return { _id: { $in: selection.ids.map((id) => spanIdOf(parseRecordId(id))) } };
   const { topic, reason, since } = selection.filter;
@@ -61,13 +62,13 @@ export function spansOf(selection: Selection): Filter<LedgerSpan> {
   return filter;
 }
 
-function byIds(ids: string[]): (record: LedgerRecord) => boolean {
+function matcherOfIds(ids: string[]): (record: LedgerRecord) => boolean {
   const wanted = new Set(ids);
   return (record) => wanted.has(recordId(record));
 }
 
-/** Matches the fields of a filter that the ledger has. */
-const byFilter =
+/** Returns the function that matches the fields of a filter which the ledger has. */
+const matcherOfLedgerFields =
   ({ reason, since, until }: DeadLetterFilter) =>
   (record: LedgerRecord): boolean =>
     (reason === undefined || record.reason === reason) &&
@@ -78,14 +79,14 @@ const byFilter =
 export const needsBytes = ({ key, org }: DeadLetterFilter): boolean => key !== undefined || org !== undefined;
 
 /**
- * Returns the function that matches all fields of a filter. No index has the key or the organization: one scan of the
- * bytes, whose size is bounded, costs less than look-ups by the ids of all records.
+ * Returns the function that matches all fields of a filter. No index has the key or the organization, so this scans the
+ * bytes once. Their size is bounded, and the scan costs less than look-ups by the ids of all records.
  */
 export async function matcherOf(
   control: Db,
   filter: DeadLetterFilter,
 ): Promise<(record: LedgerRecord) => boolean> {
-  const isInLedger = byFilter(filter);
+  const isInLedger = matcherOfLedgerFields(filter);
   if (!needsBytes(filter)) return isInLedger;
   const wanted: Filter<RecordBytes> = {};
   if (filter.key !== undefined) wanted.key = new Binary(Buffer.from(filter.key));
@@ -99,14 +100,14 @@ export async function matcherOf(
 
 export async function countSelected(control: Db, selection: Selection): Promise<number> {
   let count = 0;
-  for await (const records of selected(control, selection)) count += records.length;
+  for await (const records of readSelected(control, selection)) count += records.length;
   return count;
 }
 
 /** Purges the selected dead letters. Returns their number. */
 export async function purgeSelected(control: Db, selection: Selection, purge: Purge): Promise<number> {
   let purged = 0;
-  for await (const records of selected(control, selection))
+  for await (const records of readSelected(control, selection))
     purged += await purgeDeadLetters(control, records.map(recordId), purge);
   return purged;
 }

@@ -1,4 +1,4 @@
-/** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
+/** Matches dead letters by their fields. An absent field matches all; `since` is inclusive, `until` is exclusive. */
 export type DeadLetterFilter = {
   topic?: string | undefined;
   reason?: string | undefined;

@@ -10,8 +10,8 @@ import { digits } from '../../../shared/runtime/counted.ts';
 type SkipCheck = { generations: number[]; earlier: Skip | null };
 
 /**
- * Checks a record before it is skipped. Throws if every generation has applied it, or if the log has no such record:
- * otherwise a misspelt place would be stored, and the partition would still stand.
+ * Checks a record before it is skipped. Throws if every generation has applied it, or if the log has no such record.
+ * Otherwise a misspelt place would be stored, and the partition would still be stuck.
  */
 export async function checkSkip(control: Db, place: RecordPlace): Promise<SkipCheck> {
   const { topic, partition, offset } = place;
@@ -21,15 +21,16 @@ export async function checkSkip(control: Db, place: RecordPlace): Promise<SkipCh
     progressOf(control).find({ topic, partition }).toArray(),
   ]);
   const living = new Set(livingGenerations(registry).map(({ number }) => number));
-  const ofLiving = progress.filter(({ generation }) => living.has(generation));
-  if (ofLiving.length === 0) throw new Error(`no projector has read ${partitionKey(place)}: see "status"`);
-  const end = Math.max(...ofLiving.map((one) => one.end));
+  const livingProgress = progress.filter(({ generation }) => living.has(generation));
+  if (livingProgress.length === 0)
+    throw new Error(`no projector has read ${partitionKey(place)}: see "status"`);
+  const end = Math.max(...livingProgress.map((saved) => saved.end));
   if (offset >= end)
     throw new Error(`${placeText(place)} is not in the log, which ends before offset ${digits(end)}`);
-  const unapplied = ofLiving.filter(({ applied }) => applied.position <= offset);
+  const unapplied = livingProgress.filter(({ applied }) => applied.position <= offset);
   if (unapplied.length === 0 && !earlier) {
-    const positions = ofLiving.map(
-      (one) => `generation ${one.generation} is at offset ${digits(one.applied.position)}`,
+    const positions = livingProgress.map(
+      ({ generation, applied }) => `generation ${generation} is at offset ${digits(applied.position)}`,
     );
     throw new Error(`${placeText(place)} is applied already, or is a dead letter: ${positions.join(', ')}`);
   }

@@ -15,23 +15,24 @@ import { edgesOf } from '../../projector/materialize/edges.ts';
 import { idsInRefs } from '../../projector/materialize/join.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { differences } from '../rebuild/compare.ts';
-import { betweenGenerations } from '../rebuild/pair-sources.ts';
-import { recentRequests } from '../traces/read-trace.ts';
+import { findDifferences } from '../rebuild/compare.ts';
+import { createPairSource } from '../rebuild/pair-sources.ts';
+import { readRecentRequests } from '../traces/read-trace.ts';
 import { engineOf, verifyDocuments } from '../verify/verify-documents.ts';
 import type { ExplainedDocument, ExplainedRecord, ExplainedReference, Explanation } from './explanation.ts';
 
-type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
+type ExplainDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
   config: { DATABASE_NAME: string; TOPIC_PREFIX: string };
 };
-/** A generation with its database, as a side of a comparison. */
-type Side = { generation: Generation; number: number; database: Db };
+
+/** A generation with its database, as one side of a comparison. */
+type GenerationSide = { generation: Generation; number: number; database: Db };
 
 /**
- * Explains the documents with an id: the records that each part comes from, the references that are missing, and how
- * the document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
+ * Explains the documents with an id: the records that each part comes from, the missing references, and how the
+ * document differs from a fresh join. Reads everything by id, so the cost does not depend on the size of the data.
  */
-export async function explain(deps: Deps, id: string): Promise<Explanation> {
+export async function explain(deps: ExplainDeps, id: string): Promise<Explanation> {
   const { mongo, control, config } = deps;
   const registry = await requireRegistry(control);
   const now = await deps.now();
@@ -44,18 +45,18 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
   const completeTo = active ? await watermark(control, active.number) : null;
-  const explainKind = async (side: Side, kind: Kind) => {
+  const explainKind = async (side: GenerationSide, kind: Kind) => {
     const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
     return document ? [await explainDocument(deps, { now, active, side }, kind, document)] : [];
   };
-  const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
+  const explaining = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
   return {
     id,
     completeTo: completeTo?.toISOString() ?? null,
     now: now.toISOString(),
-    documents: (await Promise.all(found)).flat(),
-    refused: await refusedRecords(control, id),
-    requests: (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
+    documents: (await Promise.all(explaining)).flat(),
+    refused: await readRefused(control, id),
+    requests: (await readRecentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
       id: _id,
       time: at.toISOString(),
       status,
@@ -69,7 +70,7 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
 const refusedMax = 10;
 
 /** The latest dead letters that name the entity in their key, subject or state. */
-async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
+async function readRefused(control: Db, id: string): Promise<Explanation['refused']> {
   const found = await recordBytesOf(control)
     .find({ subjects: id })
     .project<Pick<RecordBytes, '_id' | 'versioned'>>({ versioned: 1 })
@@ -95,7 +96,7 @@ export function idInTrace({ _id, pathId, route }: RequestTrace): string {
 }
 
 /** The Kafka record that a stored entity comes from; null if the entity has no valid position. */
-function recordAt(topic: string, position: Position | null | undefined): ExplainedRecord | null {
+function recordOf(topic: string, position: Position | null | undefined): ExplainedRecord | null {
   // An operator may have edited the document, so the type is checked.
   if (typeof position?.partition !== 'number' || typeof position.offset !== 'number') return null;
   const { partition, offset, timestampMs } = position;
@@ -108,21 +109,21 @@ function statusOf({ deletedAt, state, pending }: StoredDocument): ExplainedDocum
 }
 
 async function explainDocument(
-  { config, control }: Deps,
-  { now, active, side }: { now: Date; active: Side | undefined; side: Side },
+  { config, control }: ExplainDeps,
+  { now, active, side }: { now: Date; active: GenerationSide | undefined; side: GenerationSide },
   kind: Kind,
   document: StoredDocument,
 ): Promise<ExplainedDocument> {
   const { generation, number, database } = side;
   const { TOPIC_PREFIX: prefix } = config;
   const { _id: id, orgId, version, position, tombstonePosition } = document;
-  const record = recordAt(topicOf(kind, prefix), position);
+  const record = recordOf(topicOf(kind, prefix), position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
-  const compareWith = async (other: Side) => {
-    const source = betweenGenerations({ control }, other, side);
-    const found = await differences(source, kind, await source.reread(kind, [id]), now);
-    return found.flat().map(({ field }) => field);
+  const compareWith = async (expectedSide: GenerationSide) => {
+    const source = createPairSource({ control }, expectedSide, side);
+    const differences = await findDifferences(source, kind, await source.reread(kind, [id]), now);
+    return differences.flat().map(({ field }) => field);
   };
   const verifyFields = async () => {
     const { differing } = await verifyDocuments(engineOf(database, now), kind, [id], { isRepair: false });
@@ -137,21 +138,21 @@ async function explainDocument(
     version,
     status: statusOf(document),
     record,
-    tombstone: recordAt(topicOf(kind, prefix), tombstonePosition),
+    tombstone: recordOf(topicOf(kind, prefix), tombstonePosition),
     partition: progress && {
       position: progress.applied.position,
       end: progress.end,
       completeTo: progress.completeTo.toISOString(),
     },
     references: await explainReferences(database, kind, document, prefix),
-    servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
+    servedUntil: (await readServedUntil(database, kind, document))?.toISOString() ?? null,
     fanOut: document.fanOutCursor ?? null,
     outdated: generation.projectionVersion === projectionVersion ? await verifyFields() : null,
     differsFromActive: active && active !== side ? await compareWith(active) : null,
   };
 }
 
-/** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
+/** The references of a document, in the order of its projection. A ticket has about 200 conversations at most. */
 async function explainReferences(
   database: Db,
   kind: Kind,
@@ -176,7 +177,7 @@ async function explainReferences(
         const entity = byId.get(id);
         const status = referenceStatus(entity, orgId);
         const version = entity?.version ?? null;
-        const record = recordAt(topicOf(to, prefix), entity?.position);
+        const record = recordOf(topicOf(to, prefix), entity?.position);
         return { edge, fields, kind: to, id, status, version, record };
       });
     }),
@@ -192,10 +193,14 @@ function referenceStatus(entity: StoredDocument | undefined, orgId: string | nul
 }
 
 /**
- * When the API begins to hide a conversation or message, because its retention ends; null for never and for other
- * kinds.
+ * Returns when the API begins to hide a conversation or message, because its retention ends. Null if it never does, and
+ * for other kinds.
  */
-async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocument): Promise<Date | null> {
+async function readServedUntil(
+  database: Db,
+  kind: Kind,
+  { _id, state }: StoredDocument,
+): Promise<Date | null> {
   if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
   const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');
   const filter = { _id: kind === 'message' ? String(state.conversationId) : _id };

@@ -43,7 +43,7 @@ export type ExplainedDocument = {
   partition: ExplainedPartition | null;
   /** In the order of its projection. */
   references: ExplainedReference[];
-  /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
+  /** The end of its retention, from which the API answers 404; null if it is kept forever. */
   servedUntil: string | null;
   /** Set while documents that embed this one are still being refreshed. */
   fanOut: NonNullable<StoredDocument['fanOutCursor']> | null;
@@ -67,7 +67,7 @@ type ExplainedRequest = { id: string; time: string; status: number; code: string
 /** The documents with an id in each generation, and the records and requests that name it. Instants are ISO 8601. */
 export type Explanation = {
   id: string;
-  /** Up to this instant all events are applied in the active generation. */
+  /** The active generation has applied all events up to this instant. */
   completeTo: string | null;
   now: string;
   /** The documents of all living generations with this id, the active generation first. */

@@ -39,7 +39,9 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
 };
 
-/** A record that a document was made from: that of its own state, its Kafka tombstone, or that of a reference. */
+/**
+ * A record that a document was made from: the record of its state, its Kafka tombstone, or the record of a reference.
+ */
 export type Ingredient = Omit<ExplainedReference, 'edge'> & {
   /** `state`, `tombstone`, or the name of the reference in the projection. */
   field: string;
@@ -48,12 +50,9 @@ export type Ingredient = Omit<ExplainedReference, 'edge'> & {
 /** The ingredients of a document: its state, its Kafka tombstone if any, then its references. */
 export function ingredients(document: ExplainedDocument): Ingredient[] {
   const { kind, id, status, version, record, tombstone, references } = document;
-  const own = { kind, id, fields: [] };
-  return [
-    { ...own, field: 'state', status, version, record },
-    ...(tombstone
-      ? [{ ...own, field: 'tombstone', status: 'deleted', version: null, record: tombstone }]
-      : []),
-    ...references.map(({ edge, ...reference }) => ({ ...reference, field: edge })),
-  ];
+  const entity = { kind, id, fields: [] };
+  const found: Ingredient[] = [{ ...entity, field: 'state', status, version, record }];
+  if (tombstone)
+    found.push({ ...entity, field: 'tombstone', status: 'deleted', version: null, record: tombstone });
+  return [...found, ...references.map(({ edge, ...reference }) => ({ ...reference, field: edge }))];
 }

@@ -7,8 +7,8 @@ import type { KeysDeps } from './keys.ts';
 type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };
 
 /**
- * The key of the served generation, if `archiveKey` may archive it. `keys create` publishes one version only, so a key
- * with a later version belongs to the source system: its next version would undo the archiving, or be ignored.
+ * Reads a key of the served generation. Throws if `archiveKey` must not archive it: `keys create` publishes only one
+ * version, so a key with a later version belongs to the source system, whose next version would undo the archiving.
  */
 export async function readArchivable({ database, cli }: KeysDeps, id: string): Promise<ArchivableKey> {
   const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne({ _id: id });
@@ -22,7 +22,7 @@ export async function readArchivable({ database, cli }: KeysDeps, id: string): P
   return { _id, orgId, state };
 }
 
-/** Publishes that a key is archived, as the source system would. Returns the instant. */
+/** Publishes that a key is archived, as the source system would. Returns the instant of the archiving. */
 export async function archiveKey(deps: PublishDeps & Pick<KeysDeps, 'now'>, key: ArchivableKey) {
   const { orgId, state } = key;
   const archivedAt = (await deps.now()).toISOString();

@@ -8,7 +8,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 export type NewKey = { orgId: string; name: string; mode: 'live' | 'test'; rateLimit?: number | undefined };
 
-/** A new key with its token. Only this value has the token: the event has its SHA-256. */
+/** A new key with its token. Only this value contains the token; the event contains its SHA-256. */
 export type CreatedKey = { id: string; orgId: string; token: string };
 
 /** The number of random bytes in a token. */
@@ -17,9 +17,9 @@ const tokenBytes = 24;
 export type PublishDeps = { producer: Producer; topicPrefix: string };
 
 /**
- * Publishes a new key, as the source system would, after `handOver` has given the token to the operator: otherwise a
+ * Publishes a new key, as the source system would, after `handOver` has given the token to the operator. Otherwise a
  * key could exist whose token is lost. The key works once a projector has applied the event, and a rebuild keeps it.
- * Rejects with the topic and the id if the brokers do not confirm the event, which may be stored all the same.
+ * Rejects with the topic and the id if the brokers do not confirm the event, although they may have stored it.
  */
 export async function createKey(
   { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },

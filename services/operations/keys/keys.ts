@@ -6,7 +6,7 @@ import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenOwners } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** `database` contains the documents of the served generation. `cli` is how an operator starts the CLI. */
+/** `database` contains the documents of the served generation. `cli` is the command that starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
 
 /** A key as `keys list` prints it. Instants are ISO 8601. */
@@ -26,8 +26,8 @@ export type ListedKey = {
 };
 
 /**
- * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that
- * the served generation lacks: their name and mode are null.
+ * Lists all keys, or the keys of one organization, in the order of organization and id, without their hashes. Includes
+ * blocked keys that the served generation lacks.
  */
 export async function listKeys(
   { control, database }: Pick<KeysDeps, 'control' | 'database'>,
@@ -82,8 +82,8 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
   const hashes = [...new Set(keys.map(({ state }) => state.tokenSha256))];
   const refused = new Set<string>();
   for (let start = 0; start < hashes.length; start += hashesPerRead) {
-    const some = hashes.slice(start, start + hashesPerRead);
-    const tokens = await readTokenOwners(control, database, some);
+    const hashBatch = hashes.slice(start, start + hashesPerRead);
+    const tokens = await readTokenOwners(control, database, hashBatch);
     for (const [hash, token] of tokens) {
       if (keyOfToken(token) === 'shared_token') refused.add(hash);
     }
@@ -91,11 +91,12 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
   return refused;
 }
 
-const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
+const byId = <T extends { _id: string }>(documents: T[]) =>
+  new Map(documents.map((document) => [document._id, document]));
 
 /**
- * Blocks a key of the served generation, and its token. Returns the new or an earlier block. Throws if the key does not
- * exist, because a misspelt id would leave the leaked key working.
+ * Blocks a key of the served generation, and its token. Returns the new block, or the earlier one if the key is blocked
+ * already. Throws if the key does not exist, because a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
   { control, database, now, cli }: KeysDeps,
@@ -111,8 +112,8 @@ export async function blockKey(
   await blockedKeys(control).updateOne({ _id: id }, { $setOnInsert: block }, { upsert: true });
   const hash = key.state?.tokenSha256;
   if (hash !== undefined) {
-    const ofToken = { ...block, keyId: id };
-    await blockedKeys(control).updateOne({ _id: hash }, { $setOnInsert: ofToken }, { upsert: true });
+    const tokenBlock = { ...block, keyId: id };
+    await blockedKeys(control).updateOne({ _id: hash }, { $setOnInsert: tokenBlock }, { upsert: true });
   }
   return (await blockedKeys(control).findOne({ _id: id })) ?? { _id: id, ...block };
 }
@@ -128,8 +129,8 @@ export async function areBlocksLost(control: Db): Promise<boolean> {
 type BlockableKey = { orgId: string | null; state?: { tokenSha256: string } };
 
 /**
- * Removes the block of the token, then the block of the key: after an interruption, the key is still blocked. Throws if
- * the key is not blocked.
+ * Removes the block of the token, then the block of the key, so the key is still blocked after an interruption. Throws
+ * if the key is not blocked.
  */
 export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
   await blockedKeys(control).deleteMany({ keyId: id });

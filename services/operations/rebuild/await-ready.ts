@@ -22,17 +22,13 @@ export async function awaitReady(
   timeoutSeconds: number,
 ): Promise<Readiness> {
   const reportChange = reportChanges(deps.report);
-  let before: Facts | null = null;
+  let facts: Facts | null = null;
   const read = async (): Promise<Readiness> => {
     // Throws if the generation does not exist.
     generationOf(await requireRegistry(deps.control), number);
-    before = await readFactsToAct(deps, before);
-    const blocking = blockingFindings(findings(before), number, 'ready');
-    return {
-      outcome: outcomeOf(blocking),
-      findings: blocking,
-      text: readinessText(before, number, blocking),
-    };
+    facts = await readFactsToAct(deps, facts);
+    const blocking = blockingFindings(findings(facts), number, 'ready');
+    return { outcome: outcomeOf(blocking), findings: blocking, text: readinessText(facts, number, blocking) };
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {
     everyMs: 2_000,
@@ -42,7 +38,7 @@ export async function awaitReady(
   return last.outcome === 'time is up' ? { ...last, text: `time is up: ${last.text}` } : last;
 }
 
-/** The outcome if the wait ended now. Waiting cannot help against a final finding. */
+/** The outcome if the wait ended now. If a finding is final, waiting cannot help. */
 function outcomeOf(blocking: Finding[]): Readiness['outcome'] {
   if (blocking.length === 0) return 'ready';
   const final = blocking.find(({ isFinal }) => isFinal);
@@ -54,13 +50,14 @@ function readinessText({ deployment, generations }: Facts, number: number, block
   const [first] = blocking;
   const { cli } = commandsIn[deployment];
   if (first) {
-    const others = blocking.length - 1;
-    const more = others > 0 ? `; ${counted(others, 'further finding')}: ${cli} rebuild status` : '';
+    const otherCount = blocking.length - 1;
+    const more = otherCount > 0 ? `; ${counted(otherCount, 'further finding')}: ${cli} rebuild status` : '';
     // A build in progress needs time, not a command.
     const fix = first.name === 'state' || first.fix === null ? '' : `: ${first.fix}`;
     return `generation ${number}: ${first.text}${fix}${more}`;
   }
-  const state = generations.find((one) => one.generation.number === number)?.generation.state ?? 'ready';
+  const state =
+    generations.find(({ generation }) => generation.number === number)?.generation.state ?? 'ready';
   const next = state === 'ready' ? `: compare it with: ${cli} rebuild compare ${number}` : '';
   return `generation ${number} is ${state}, and follows the log${next}`;
 }

@@ -5,10 +5,10 @@ import type { OperatorDeps } from '../deps.ts';
 import { expectationText } from '../rules/comparison.ts';
 import { compareDocuments, resultText } from './compare.ts';
 import type { Expectation } from './differences.ts';
-import { betweenGenerations, type Side } from './pair-sources.ts';
+import { createPairSource, type GenerationSide } from './pair-sources.ts';
 import { storeReport } from './transitions.ts';
 
-const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({
+const toSide = ({ mongo, config }: OperatorDeps, number: number): GenerationSide => ({
   number,
   database: generationDatabase(mongo, config.DATABASE_NAME, number),
 });
@@ -26,9 +26,9 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
       `generation ${number} is the active one, which is compared with its own entities`,
       'verify',
     );
-  // A comparison takes long: a user who may not store its result is refused before it.
+  // A comparison takes long, so a user who may not store its result is refused before it starts.
   await requireWritable(generationsOf(control));
-  const source = betweenGenerations(deps, toSide(deps, active.number), toSide(deps, number));
+  const source = createPairSource(deps, toSide(deps, active.number), toSide(deps, number));
   const result = await compareDocuments(source, { ...deps, expectations });
   const { compared, differing, differences, expected } = result;
   const report = {

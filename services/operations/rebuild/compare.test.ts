@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { compareDocuments, type PairSource } from './compare.ts';
-import { differencesOf, type Pair } from './differences.ts';
+import { differencesOf, type DocumentPair } from './differences.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
@@ -11,10 +11,13 @@ const tag = (number: number, name: string) => ({
   joined: {},
 });
 const numbers = [0, 1, 2, 3, 4];
-const unequal = numbers.map((number): Pair => ({ expected: tag(number, 'old'), actual: tag(number, 'new') }));
+const unequal = numbers.map((number): DocumentPair => ({
+  expected: tag(number, 'old'),
+  actual: tag(number, 'new'),
+}));
 
 /** Five tags that differ in the first comparison, and by `again` afterwards. */
-const comparisonOf = (again: Pair[]): PairSource => ({
+const comparisonOf = (again: DocumentPair[]): PairSource => ({
   asPresented: async (_, pairs) => pairs,
   scan: async function* (kind: Kind) {
     yield kind === 'tag' ? unequal : [];
@@ -24,8 +27,11 @@ const comparisonOf = (again: Pair[]): PairSource => ({
 });
 const comparing = (source: PairSource, options: object = {}) =>
   compareDocuments(source, { expectations: [], now: async () => now, report: () => undefined, ...options });
-const compared = (again: Pair[], options?: object) => comparing(comparisonOf(again), options);
-const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
+const compared = (again: DocumentPair[], options?: object) => comparing(comparisonOf(again), options);
+const settled = numbers.map((number): DocumentPair => ({
+  expected: tag(number, 'new'),
+  actual: tag(number, 'new'),
+}));
 
 describe('a comparison', () => {
   test('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
@@ -36,7 +42,7 @@ describe('a comparison', () => {
 
   test('compares every document again that differs, however many there are', async () => {
     const ids = Array.from({ length: 201 }, (_, number) => number);
-    const pair = (number: number, name: string): Pair => ({
+    const pair = (number: number, name: string): DocumentPair => ({
       expected: tag(number, 'old'),
       actual: tag(number, name),
     });
@@ -77,7 +83,7 @@ describe('a comparison', () => {
     /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
     const lines: string[] = [];
     const options = { report: (line: string) => void lines.push(line), nowMs: () => nowMs };
-    const moving = (until: number, again: Pair[]): PairSource => ({
+    const moving = (until: number, again: DocumentPair[]): PairSource => ({
       ...comparisonOf(again),
       watermarks: async () => {
         nowMs += 10_000;

@@ -5,30 +5,30 @@ import {
   type Difference,
   type DifferenceClass,
   differencesOf,
+  type DocumentPair,
   type Expectation,
   isExpected,
-  type Pair,
 } from './differences.ts';
-import { documentsIn, recheck, recheckMax as recheckMaxDefault } from './recheck.ts';
+import { countDocuments, recheck, recheckMax as recheckMaxDefault } from './recheck.ts';
 
 /** Reads the documents of two generations. */
 export type PairSource = {
   /** All documents of a kind in batches, tombstone documents included. */
-  scan: (kind: Kind) => AsyncIterable<Pair[]>;
-  reread: (kind: Kind, ids: string[]) => Promise<Pair[]>;
+  scan: (kind: Kind) => AsyncIterable<DocumentPair[]>;
+  reread: (kind: Kind, ids: string[]) => Promise<DocumentPair[]>;
   /**
    * Completes pairs whose presentation depends on other documents: a ticket's further conversations, and whether a
    * message is served. Only pairs that differ as stored need this. A document that the API does not serve is null.
    */
-  asPresented: (kind: Kind, pairs: Pair[], now: Date) => Promise<Pair[]>;
-  /** The watermarks of both sides; a partition where only an open transaction holds it does not count. */
+  asPresented: (kind: Kind, pairs: DocumentPair[], now: Date) => Promise<DocumentPair[]>;
+  /** The watermarks of both sides. A partition that waits only for an open transaction does not hold a watermark. */
   watermarks: () => Promise<Date[]>;
 };
 
 export type ComparisonResult = {
   /** Documents that were compared, without tombstone documents. */
   compared: number;
-  /** Documents with an unexpected difference that remained after the rechecks. */
+  /** Documents whose unexpected differences remained after the rechecks. */
   differing: number;
   /** The unexpected differences that remained, by class. */
   counts: Partial<Record<DifferenceClass, number>>;
@@ -65,12 +65,12 @@ export async function compareDocuments(
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
   const deps = { ...options, watermarks: source.watermarks };
   const remaining = await recheck(deps, candidates, (kind, ids, at) => reread(source, kind, ids, at));
-  const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
+  const unexpected = remaining.filter((difference) => !isExpected(difference, options.expectations));
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   return {
     compared,
-    differing: documentsIn(unexpected) + overflow,
+    differing: countDocuments(unexpected) + overflow,
     counts,
     differences: unexpected.length + overflow,
     expected: expected + remaining.length - unexpected.length,
@@ -80,8 +80,8 @@ export async function compareDocuments(
 }
 
 /**
- * Compares every document once. The candidates for a recheck are documents with an unexpected difference: an expected
- * one may concern every document.
+ * Compares every document once. Only documents with an unexpected difference are candidates for a recheck, because an
+ * expected difference may concern every document.
  */
 async function scanAll(
   source: PairSource,
@@ -89,39 +89,40 @@ async function scanAll(
 ) {
   const candidates: Difference[] = [];
   const sum = { compared: 0, expected: 0, overflow: 0 };
-  const countDocument = (found: Difference[]) => {
-    const unexpected = found.find((one) => !isExpected(one, expectations));
-    if (!unexpected) sum.expected += found.length;
+  const countDocument = (differences: Difference[]) => {
+    const unexpected = differences.find((difference) => !isExpected(difference, expectations));
+    if (!unexpected) sum.expected += differences.length;
     else if (candidates.length >= recheckMax) sum.overflow += 1;
     else candidates.push(unexpected);
   };
   for (const kind of kinds) {
-    let ofKind = 0;
-    const before = candidates.length;
+    let comparedOfKind = 0;
+    const candidatesBefore = candidates.length;
     for await (const pairs of source.scan(kind)) {
-      ofKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
-      const differing = await differences(source, kind, pairs, await now());
-      differing.forEach(countDocument);
+      comparedOfKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
+      const documentDifferences = await findDifferences(source, kind, pairs, await now());
+      documentDifferences.forEach(countDocument);
     }
-    sum.compared += ofKind;
-    report(`${kind}: ${ofKind} compared, ${candidates.length - before} differ in the first comparison`);
+    sum.compared += comparedOfKind;
+    const differing = candidates.length - candidatesBefore;
+    report(`${kind}: ${comparedOfKind} compared, ${differing} differ in the first comparison`);
   }
   return { ...sum, candidates };
 }
 
 /** The differences of each pair that differs as presented. Only pairs that differ as stored cost further reads. */
-export async function differences(source: PairSource, kind: Kind, pairs: Pair[], now: Date) {
-  const compare = (pair: Pair) => differencesOf(kind, pair, now);
+export async function findDifferences(source: PairSource, kind: Kind, pairs: DocumentPair[], now: Date) {
+  const compare = (pair: DocumentPair) => differencesOf(kind, pair, now);
   const unequal = pairs.filter((pair) => compare(pair).length > 0);
   const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
-  return presented.map(compare).filter((found) => found.length > 0);
+  return presented.map(compare).filter((differences) => differences.length > 0);
 }
 
 async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Difference[]> {
   const found: Difference[][] = [];
   for (let start = 0; start < ids.length; start += rereadAtOnce) {
     const pairs = await source.reread(kind, ids.slice(start, start + rereadAtOnce));
-    found.push(...(await differences(source, kind, pairs, now)));
+    found.push(...(await findDifferences(source, kind, pairs, now)));
   }
   return found.flat();
 }

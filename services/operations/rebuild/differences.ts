@@ -23,7 +23,7 @@ export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof fields)[numb
 export type ReadDocument = StoredDocument & Pick<ComparedDocument, 'unreadable'>;
 
 /** A document, and the document that it should equal. */
-export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
+export type DocumentPair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
 /** A MongoDB projection of a `ComparedDocument`, with the envelope. */
 export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineProjection };
@@ -65,7 +65,7 @@ export type Expectation = { kind: Kind | '*'; field: string };
  * writes of one generation. Ignores data that has expired at `now`: the API hides it, and each generation is swept at a
  * different time.
  */
-export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
+export function differencesOf(kind: Kind, pair: DocumentPair, now: Date): Difference[] {
   const { expected, actual } = pair;
   const id = (expected ?? actual)?._id ?? '';
   const unreadable = actual?.unreadable ?? expected?.unreadable;
@@ -78,17 +78,17 @@ export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
   }
 }
 
-function differencesOfReadable(kind: Kind, id: string, pair: Pair, now: Date): Difference[] {
+function differencesOfReadable(kind: Kind, id: string, pair: DocumentPair, now: Date): Difference[] {
   const found = fieldsThatDiffer(kind, pair, now);
-  return found.map(({ class: of, field = of }) => ({ kind, id, class: of, field }));
+  return found.map(({ class: name, field = name }) => ({ kind, id, class: name, field }));
 }
 
 /** Without a field, the whole document differs. */
 type FoundDifference = { class: DifferenceClass; field?: string };
 
-function fieldsThatDiffer(kind: Kind, { expected, actual }: Pair, now: Date): FoundDifference[] {
-  const before = expected && visible(kind, expected, now);
-  const after = actual && visible(kind, actual, now);
+function fieldsThatDiffer(kind: Kind, { expected, actual }: DocumentPair, now: Date): FoundDifference[] {
+  const before = expected && servedForm(kind, expected, now);
+  const after = actual && servedForm(kind, actual, now);
   if (before && after) return fieldsBetween(kind, before, after);
   if (before) return [{ class: 'missing' }];
   // The API does not serve pending documents, so one is not extra. After compaction a build cannot know the retention
@@ -104,14 +104,14 @@ function fieldsBetween(kind: Kind, before: ComparedDocument, after: ComparedDocu
     for (const field of fieldNames) found.push({ class: name, field });
   };
   if (before.orgId !== after.orgId) found.push({ class: 'state', field: 'orgId' });
-  findIn('state', fieldsOf('state', before.state, after.state));
-  findIn('joined', fieldsOf('joined', before.joined, after.joined));
+  findIn('state', differingPaths('state', before.state, after.state));
+  findIn('joined', differingPaths('joined', before.joined, after.joined));
   findIn(
     'sort-key',
     (['byCreated', 'byUpdated'] as const).filter((field) => before[field] !== after[field]),
   );
   if (before.pending !== after.pending) found.push({ class: 'pending' });
-  if (!isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after))) found.push({ class: 'refs' });
+  if (!isDeepStrictEqual(refsInState(kind, before), refsInState(kind, after))) found.push({ class: 'refs' });
   if (before.version !== after.version) found.push({ class: 'version' });
   return found;
 }
@@ -121,33 +121,33 @@ function fieldsBetween(kind: Kind, before: ComparedDocument, after: ComparedDocu
  * the active generation accepts. A lower version is normal: after compaction a build may know a deletion only from its
  * Kafka tombstone, or not at all.
  */
-function rejectsMore({ expected, actual }: Pair): boolean {
+function rejectsMore({ expected, actual }: DocumentPair): boolean {
   if (expected?.state !== undefined || actual?.state !== undefined) return false;
   // Version 0: the active generation's tombstone document had expired before the Kafka tombstone came.
   if (!expected?.version) return false;
   return (actual?.version ?? 0) > expected.version;
 }
 
-/** The references that the state names. Children are compared as joined fields. */
-const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
-  const own = edgesOf(kind).filter(({ type }) => type === 'reference' || type === 'owner');
-  return refs.filter((ref) => own.some(({ name }) => ref.startsWith(refOf(name, '')))).toSorted();
+/** The references that the state names. References to children are compared as joined fields. */
+const refsInState = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
+  const edges = edgesOf(kind).filter(({ type }) => type === 'reference' || type === 'owner');
+  return refs.filter((ref) => edges.some(({ name }) => ref.startsWith(refOf(name, '')))).toSorted();
 };
 
 /** The paths of the fields that differ. */
-export function fieldsOf(path: string, before?: object | null, after?: object | null): string[] {
-  const one = (before ?? {}) as Record<string, unknown>;
-  const other = (after ?? {}) as Record<string, unknown>;
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
-    .filter((name) => !isSame(one[name], other[name]))
+export function differingPaths(path: string, expected?: object | null, actual?: object | null): string[] {
+  const expectedFields = (expected ?? {}) as Record<string, unknown>;
+  const actualFields = (actual ?? {}) as Record<string, unknown>;
+  return [...new Set([...Object.keys(expectedFields), ...Object.keys(actualFields)])]
+    .filter((name) => !isSame(expectedFields[name], actualFields[name]))
     .map((name) => `${path}.${name}`);
 }
 
 /**
- * Whether two stored values read the same. A field that is absent reads as null: an earlier release did not know it.
+ * Whether two stored values are equal, if an absent field counts as null: an earlier release did not know the field.
  */
-export const isSame = (one: unknown, other: unknown): boolean =>
-  isDeepStrictEqual(one, other) || isDeepStrictEqual(withoutNulls(one), withoutNulls(other));
+export const isSame = (a: unknown, b: unknown): boolean =>
+  isDeepStrictEqual(a, b) || isDeepStrictEqual(withoutNulls(a), withoutNulls(b));
 
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
@@ -157,7 +157,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /** The document as the API may serve it at `now`; null if it has expired. */
-function visible(kind: Kind, document: ComparedDocument, now: Date): ComparedDocument | null {
+function servedForm(kind: Kind, document: ComparedDocument, now: Date): ComparedDocument | null {
   if (document.state === undefined) return null;
   if (kind === 'conversation')
     return isExpired(document as ComparedDocument & StoredConversation, now) ? null : document;

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import { closeGeneration } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
-import { liveReplicas, processesOf, type Replica } from '../../../shared/control/processes.ts';
+import { liveReplicas, processesOf, processText, type Replica } from '../../../shared/control/processes.ts';
 import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
@@ -23,8 +23,8 @@ import { beginDrop, endDrop } from './transitions.ts';
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
 const standbyHours = 72;
 /**
- * Requests that begin this long after a promotion cannot read the old generation, in milliseconds: replicas read the
- * registry every second, and this read takes ten seconds at most.
+ * Requests that begin later than this after a promotion do not read the old generation, in milliseconds. Replicas read
+ * the registry every second, and this read takes ten seconds at most.
  */
 const switchNoticedMs = 12_000;
 
@@ -35,8 +35,8 @@ type DropOptions = {
   dryRun?: boolean | undefined;
 };
 
-/** One run of the verb. `deadlineMs` is its end by the monotonic clock. */
-type Drop = OperatorDeps & { number: number; deadlineMs: number };
+/** One run of `rebuild drop`, which gives up at `deadlineMs` of the monotonic clock. */
+type DropRun = OperatorDeps & { number: number; deadlineMs: number };
 
 /**
  * Ends the projectors of a generation, and removes its group, progress, documents and dead letters: Invariant 16 in
@@ -63,7 +63,7 @@ const readersText = (readers: Replica[], number: number): string =>
   readers
     .map((replica) => {
       const requests = requestsOf(replica, number);
-      const name = `process ${replica.pid} on ${replica.host}`;
+      const name = processText(replica);
       return requests > 0 ? `${counted(requests, 'request')} in ${name}` : `${name}, which serves it`;
     })
     .join(', ');
@@ -72,7 +72,7 @@ const requestsOf = ({ inProgress }: Replica, number: number): number =>
   inProgress.find(({ generation }) => generation === number)?.requests ?? 0;
 
 /** Begins the drop once no request reads the generation, unless it has begun. Returns the state of the generation. */
-async function beginOnceUnread(drop: Drop, { force = false, why, dryRun }: DropOptions) {
+async function beginOnceUnread(drop: DropRun, { force = false, why, dryRun }: DropOptions) {
   const { control, by, now, number, onStep } = drop;
   for (;;) {
     const registry = await requireRegistry(control);
@@ -80,14 +80,14 @@ async function beginOnceUnread(drop: Drop, { force = false, why, dryRun }: DropO
     if (state === 'dropping' || state === 'dropped') return state;
     const checked = generationOf(registry, number);
     const cause = { by, at: await now(), why };
-    // Refuses the active generation at once, before the wait.
+    // Refuses the active generation before the wait.
     const begun = beginDrop(number, cause)(registry);
     refuseEarlyDrop(checked, force, cause.at);
     await onStep?.('wait for readers');
     await waitForReaders(drop, checked);
     if (dryRun) return checked.state;
     await onStep?.('begin');
-    // If the registry has changed, requests may read the generation again: check and wait once more.
+    // If the registry has changed, requests may read the generation again, so the drop checks and waits once more.
     if (await replaceRegistry(control, registry, begun)) return 'dropping';
   }
 }
@@ -103,21 +103,21 @@ function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, n
 }
 
 /** Waits until no replica serves the generation and no request in progress reads it. */
-async function waitForReaders(drop: Drop, generation: Generation): Promise<void> {
+async function waitForReaders(drop: DropRun, generation: Generation): Promise<void> {
   const { control, number, now } = drop;
-  const isReader = (one: Replica) => one.generation === number || requestsOf(one, number) > 0;
+  const isReader = (replica: Replica) => replica.generation === number || requestsOf(replica, number) > 0;
   const servedUntilMs = isBuild(generation) ? -Infinity : generation.since.getTime();
-  const obstacle = async (): Promise<string | null> => {
+  const findObstacle = async (): Promise<string | null> => {
     const readers = (await liveReplicas(control, await now())).filter(isReader);
     if (readers.length > 0) return `generation ${number} is still read by ${readersText(readers, number)}`;
     return (await now()).getTime() - servedUntilMs < switchNoticedMs
-      ? `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is not active any more`
+      ? `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is no longer active`
       : null;
   };
-  await waitWhile(drop, obstacle, 'run the drop again later, or wait longer with --timeout');
+  await waitUntilGone(drop, findObstacle, 'run the drop again later, or wait longer with --timeout');
 }
 
-async function removeEverything(drop: Drop): Promise<void> {
+async function removeEverything(drop: DropRun): Promise<void> {
   const { control, mongo, config, number, onStep } = drop;
   await onStep?.('group');
   await deleteGroup(drop);
@@ -134,11 +134,11 @@ async function removeEverything(drop: Drop): Promise<void> {
 }
 
 /** Deletes the consumer group once its projectors have ended. */
-async function deleteGroup(drop: Drop): Promise<void> {
+async function deleteGroup(drop: DropRun): Promise<void> {
   const { admin, config, number } = drop;
   const groupId = groupIdOf(config, number);
-  const obstacle = async (): Promise<string | null> => {
-    // Asks the coordinator of the group: a list of all groups lacks those whose coordinator is down.
+  const findObstacle = async (): Promise<string | null> => {
+    // Asks the coordinator of the group, because a list of all groups lacks those whose coordinator is down.
     const [group] = (await inGroup(groupId, () => admin.describeGroups([groupId]))).groups;
     // Kafka reports a group that does not exist as dead.
     if (group?.state === 'Dead') return null;
@@ -149,20 +149,20 @@ async function deleteGroup(drop: Drop): Promise<void> {
       (error: unknown) => `the group ${groupId} cannot be deleted: ${errorMessage(error)}`,
     );
   };
-  await waitWhile(drop, obstacle, 'stop its projectors, and run the drop again');
+  await waitUntilGone(drop, findObstacle, 'stop its projectors, and run the drop again');
 }
 
-/** Reports each obstacle, and waits until all have gone. Refuses the drop if an obstacle remains at the deadline. */
-async function waitWhile(
-  { report, deadlineMs }: Drop,
-  obstacle: () => Promise<string | null>,
+/** Reports each obstacle, and waits until none is left. Refuses the drop if an obstacle remains at the deadline. */
+async function waitUntilGone(
+  { report, deadlineMs }: DropRun,
+  findObstacle: () => Promise<string | null>,
   advice: string,
 ) {
   const reportChange = reportChanges(report);
-  const last = await pollUntil(obstacle, (text) => text === null, {
+  const obstacle = await pollUntil(findObstacle, (text) => text === null, {
     everyMs: 250,
     timeoutMs: deadlineMs - performance.now(),
     onPending: (text) => reportChange(`waiting: ${text}`),
   });
-  if (last) throw new RebuildRefused(`${last}: ${advice}`);
+  if (obstacle) throw new RebuildRefused(`${obstacle}: ${advice}`);
 }

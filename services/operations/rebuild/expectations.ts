@@ -35,12 +35,12 @@ function knownFields(kind: Kind): string[] {
  */
 export function parseExpectation(text: string): Expectation | { error: string } {
   const [, name = '', field = ''] = /^([A-Za-z]+|\*):([A-Za-z][A-Za-z.-]*)$/.exec(text) ?? [];
-  const kind = kinds.find((one) => one === name) ?? (name === '*' ? name : null);
+  const kind = kinds.find((known) => known === name) ?? (name === '*' ? name : null);
   if (kind === null)
     return { error: `It takes kind:field, with one of these kinds: ${kinds.join(', ')}, or *.` };
-  if (differenceClasses.some((one) => one === field)) return { kind, field };
+  if (differenceClasses.some((known) => known === field)) return { kind, field };
   const fields = [...new Set((kind === '*' ? kinds : [kind]).flatMap(knownFields))];
-  if (fields.some((one) => field === one || field.startsWith(`${one}.`))) return { kind, field };
+  if (fields.some((known) => field === known || field.startsWith(`${known}.`))) return { kind, field };
   return {
     error:
       `${field} is neither a class (${differenceClasses.join(', ')}) nor a field` +

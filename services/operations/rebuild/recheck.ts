@@ -3,11 +3,11 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { pollUntil } from '../poll-until.ts';
 
-/** A document that differs is compared again. After this many times it counts as different. */
+/** A document that still differs after this many rechecks counts as different. */
 const rounds = 3;
-/** The number of differing documents that are compared again, at most: a difference of each is kept in memory. */
+/** At most this many differing documents are compared again, because memory keeps a difference of each. */
 export const recheckMax = 20_000;
-/** If a watermark stands still for this long, no projector follows the generation; in milliseconds. */
+/** If a watermark stands still for this long, in milliseconds, no projector follows the generation. */
 const stallMs = 15_000;
 
 type ReadWatermarks = () => Promise<Date[]>;
@@ -20,8 +20,8 @@ type RecheckDeps = Pick<OperatorDeps, 'now' | 'report'> & {
 };
 
 /**
- * Compares differing documents again, once the projectors have applied everything up to now: until then a lag of the
- * projectors may be the cause. `compare` returns the differences that a comparison at `at` finds. Returns the
+ * Compares differing documents again once the projectors have applied everything up to now, because until then the lag
+ * of the projectors may be the cause. `compare` returns the differences that a comparison at `at` finds. Returns the
  * differences that remain.
  */
 export async function recheck<Difference extends { kind: Kind; id: string }>(
@@ -31,14 +31,14 @@ export async function recheck<Difference extends { kind: Kind; id: string }>(
 ): Promise<Difference[]> {
   let remaining = differences;
   for (let round = 1; round <= rounds && remaining.length > 0; round += 1) {
-    const differing = counted(documentsIn(remaining), 'document');
+    const differing = counted(countDocuments(remaining), 'document');
     report(`differences in ${differing}; comparing again once the projectors have caught up`);
     const at = await now();
-    const hasPassed = await watermarksPassed(watermarks, at, { report, nowMs });
+    const hasPassed = await awaitWatermarks(watermarks, at, { report, nowMs });
     const byKind = Map.groupBy(remaining, ({ kind }) => kind);
     remaining = [];
-    for (const [kind, some] of byKind) {
-      const ids = new Set(some.map(({ id }) => id));
+    for (const [kind, kindDifferences] of byKind) {
+      const ids = new Set(kindDifferences.map(({ id }) => id));
       remaining = remaining.concat(await compare(kind, [...ids], at));
     }
     if (!hasPassed) return remaining;
@@ -47,30 +47,30 @@ export async function recheck<Difference extends { kind: Kind; id: string }>(
 }
 
 /** How many documents differ: one document may have several differences. */
-export const documentsIn = (differences: { kind: Kind; id: string }[]): number =>
+export const countDocuments = (differences: { kind: Kind; id: string }[]): number =>
   [...Map.groupBy(differences, ({ kind }) => kind).values()].reduce(
-    (sum, ofKind) => sum + new Set(ofKind.map(({ id }) => id)).size,
+    (sum, kindDifferences) => sum + new Set(kindDifferences.map(({ id }) => id)).size,
     0,
   );
 
 /**
- * Waits until every watermark has passed an instant, or the others stand still, which it reports. Resolves to whether
- * all have passed it.
+ * Waits until every watermark has passed an instant, or until the others stand still, which it reports. Resolves to
+ * whether all have passed.
  */
-export async function watermarksPassed(
+export async function awaitWatermarks(
   watermarks: ReadWatermarks,
   instant: Date,
   { report, nowMs = () => performance.now() }: Pick<RecheckDeps, 'report' | 'nowMs'>,
 ): Promise<boolean> {
-  let before = '';
+  let previous = '';
   let movedAtMs = nowMs();
   const readLagging = async () => {
     const lagging = (await watermarks())
       .filter((completeTo) => completeTo <= instant)
       .map(Number)
       .join();
-    if (lagging !== before) movedAtMs = nowMs();
-    before = lagging;
+    if (lagging !== previous) movedAtMs = nowMs();
+    previous = lagging;
     return lagging;
   };
   const isDone = (lagging: string) => lagging === '' || nowMs() - movedAtMs > stallMs;

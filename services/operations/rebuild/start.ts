@@ -5,14 +5,14 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { runCommand } from '../../../shared/store/run-command.ts';
-import { lackingRecords } from '../accept/lacking-records.ts';
+import { acceptableLackingRecords } from '../accept/lacking-records.ts';
 import { acceptCommand, commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { unpinned } from '../rules/generation.ts';
-import { leaderless } from '../rules/system.ts';
+import { unpinnedFinding } from '../rules/generation.ts';
+import { leaderlessText } from '../rules/system.ts';
 import { register } from './transitions.ts';
 
-/** A build must find this many times the space of the active generation: for its own documents, and to grow. */
+/** A build needs this many times the space of the active generation: for its documents, and for their growth. */
 const spaceFactor = 1.5;
 
 /**
@@ -27,10 +27,10 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const log = await deps.log.read(deps.topics);
   const settings = await readTopicSettings(deps.admin, deps.topics);
   const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
-  const unreadable = leaderless(log);
+  const unreadable = leaderlessText(log);
   if (unreadable !== null) problems.push(`${unreadable}: repair the brokers first`);
   problems.push(...(await missingSpace(deps, registry)));
-  const { seen } = await lackingRecords(deps, registry.generation);
+  const { seen } = await acceptableLackingRecords(deps, registry.generation);
   const commands = commandsIn[deps.config.DEPLOYMENT];
   const acceptance = `restore the records, or accept it: ${acceptCommand(commands, 'truncated', registry.generation)}`;
   const lacks = seen.length === 0 ? [] : [...seen, acceptance];
@@ -38,9 +38,9 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
     throw new RebuildRefused(
       'the rebuild is not started:',
       null,
-      [...problems, ...lacks].map((one) => `  ${one}`),
+      [...problems, ...lacks].map((problem) => `  ${problem}`),
     );
-  // A load does not wait for an open transaction: its records are applied while the build catches up.
+  // A load ends before the records of an open transaction, which the build applies while it catches up.
   const loadTo = [...log.ends].map(([key, { low, stable }]) => ({
     ...parsePartitionKey(key),
     low,
@@ -52,11 +52,13 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const { generation: active } = registry;
   const projectors = projectorsOf(await readProjectors(deps.control), active, active);
   if (isUnpinned(projectors, cause.at)) {
-    const { text, fix } = unpinned(active, commands);
+    const { text, fix } = unpinnedFinding(active, commands);
     deps.report(`before the promotion: ${text}: ${fix}`);
   }
   return lastNumber;
 }
+
+const bytesPerMegabyte = 1024 * 1024;
 
 type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: number; fsUsedSize?: number };
 
@@ -64,13 +66,13 @@ type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: numbe
 async function missingSpace({ mongo, config, report }: OperatorDeps, { generation }: GenerationRegistry) {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const stats = (await runCommand(active, { dbStats: 1 })) as SpaceStats;
-  const needed = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
-  const mb = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MB`;
+  const neededBytes = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
+  const mb = (bytes: number) => `${Math.ceil(bytes / bytesPerMegabyte)} MB`;
   if (!stats.fsTotalSize) {
-    report(`MongoDB does not report its free space: make sure that it has ${mb(needed)}`);
+    report(`MongoDB does not report its free space: make sure that it has ${mb(neededBytes)}`);
     return [];
   }
-  const free = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
-  if (free >= needed) return [];
-  return [`MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`];
+  const freeBytes = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
+  if (freeBytes >= neededBytes) return [];
+  return [`MongoDB has ${mb(freeBytes)} free, but the build needs ${mb(neededBytes)}: add space first`];
 }

@@ -18,7 +18,7 @@ import { blockingFindings, type Finding, findings, findingsAgainst } from '../fi
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { activate } from './transitions.ts';
 
-export type Switched = {
+export type SwitchResult = {
   generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
   /** The findings against the switch, accepted ones included. */
@@ -37,7 +37,7 @@ export type SwitchOptions = {
 };
 
 /**
- * A dry run also waits, but no longer than this: both generations save their positions once a second, so a first
+ * A dry run waits for at most this long, in seconds: both generations save their positions once a second, so a first
  * comparison of them may find a lag that is already gone.
  */
 const dryRunSecondsMax = 10;
@@ -50,18 +50,18 @@ export async function switchTo(
   deps: OperatorDeps,
   number: number,
   options: SwitchOptions,
-): Promise<Switched> {
-  let switched: Switched | null = null;
+): Promise<SwitchResult> {
+  let switched: SwitchResult | null = null;
   while (switched === null) switched = await trySwitch(deps, number, options);
   return switched;
 }
 
-/** Returns null if the generations have changed since the checks, which must then be repeated. */
+/** Returns null if the generations have changed since the checks. The caller then tries again. */
 async function trySwitch(
   deps: OperatorDeps,
   number: number,
   options: SwitchOptions,
-): Promise<Switched | null> {
+): Promise<SwitchResult | null> {
   const { step, dryRun, timeoutSeconds } = options;
   const registry = await requireRegistry(deps.control);
   // Throws if the generation does not exist.
@@ -105,7 +105,7 @@ async function activateUnchanged(
 const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
 
 /**
- * Waits while only newer data of the active generation prevents the switch: both generations apply records all the
+ * Waits while the only obstacle is newer data of the active generation, because both generations apply records all the
  * time. Returns the findings against the switch, accepted ones included.
  */
 async function awaitSwitchable(
@@ -114,17 +114,17 @@ async function awaitSwitchable(
   options: SwitchOptions,
 ): Promise<Finding[]> {
   const { step, dryRun, timeoutSeconds } = options;
-  const before = await readFactsToAct(deps);
-  const read = async () => findings(await readFactsToAct(deps, before));
+  const previous = await readFactsToAct(deps);
+  const read = async () => findings(await readFactsToAct(deps, previous));
   const reportChange = reportChanges(deps.report);
-  const open = (found: Finding[]) => blockingFindings(found, number, step);
-  const isOnlyOlder = (found: Finding[]) =>
-    open(found).length > 0 && open(found).every(({ acceptAs }) => acceptAs === 'older');
+  const blocking = (all: Finding[]) => blockingFindings(all, number, step);
+  const isOnlyOlder = (all: Finding[]) =>
+    blocking(all).length > 0 && blocking(all).every(({ acceptAs }) => acceptAs === 'older');
   const waitSeconds = dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds;
-  const last = await pollUntil(read, (found) => !isOnlyOlder(found), {
+  const last = await pollUntil(read, (all) => !isOnlyOlder(all), {
     everyMs: 500,
     timeoutMs: waitSeconds * 1_000,
-    onPending: (found) => reportChange(`waiting: ${open(found)[0]?.text ?? ''}`),
+    onPending: (all) => reportChange(`waiting: ${blocking(all)[0]?.text ?? ''}`),
   });
   return findingsAgainst(last, number, step);
 }
@@ -144,14 +144,15 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
   const { control } = deps;
   const progress = await readProgress(control, from);
   const losses = (await readLogGaps(control, from)).filter(({ kind }) => kind !== 'deleted');
-  const lostFrom = new Map(losses.map((gap) => [partitionKey(gap), gap.from]));
+  const firstLost = new Map(losses.map((gap) => [partitionKey(gap), gap.from]));
   const readAt = await deps.now();
   const { ends, topicIds } = await deps.log.read(deps.topics);
-  const recreated = new Set(progress.filter((one) => isRecreated(one, topicIds)).map(({ topic }) => topic));
+  const recreatedProgress = progress.filter((saved) => isRecreated(saved, topicIds));
+  const recreatedTopics = new Set(recreatedProgress.map(({ topic }) => topic));
   const find = (record: LedgerRecord): InLog => {
     const { topic, offset, firstAt } = record;
     const key = partitionKey(record);
-    if (recreated.has(topic) || offset >= (lostFrom.get(key) ?? Infinity)) return 'lost';
+    if (recreatedTopics.has(topic) || offset >= (firstLost.get(key) ?? Infinity)) return 'lost';
     const log = ends.get(key);
     if (!log) return 'unknown';
     if (offset < log.low) return 'lost';
@@ -163,8 +164,8 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
 
 async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {
   const counts = await countUnapplied(control, number);
-  const count = counts.reduce((sum, one) => sum + one.count, 0);
-  if (count > 0) report(`generation ${number} lacks the effect of ${counted(count, 'dead letter')}`);
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  if (total > 0) report(`generation ${number} lacks the effect of ${counted(total, 'dead letter')}`);
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */

@@ -16,7 +16,7 @@ import {
   withTransition,
 } from '../../../shared/control/registry.ts';
 
-/** The change of a transition in words; other settings of a generation may change without its state. */
+/** A transition in words. Its state stays if only other fields of the generation have changed. */
 export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): string =>
   from === to ? to : `${from ?? 'nothing'} → ${to}`;
 
@@ -24,17 +24,23 @@ export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): strin
 export const register =
   ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo'>): RegistryUpdate =>
   (registry) => {
-    const open = registry.generations.find(isBuild);
-    if (open)
+    const build = registry.generations.find(isBuild);
+    if (build)
       throw new RebuildRefused(
-        `generation ${open.number} is being built already; continue it, or drop it`,
-        `rebuild drop ${open.number}`,
+        `generation ${build.number} is being built already; continue it, or drop it`,
+        `rebuild drop ${build.number}`,
       );
     const number = registry.lastNumber + 1;
-    const begun = { since: at, registeredAt: at };
-    const built: Generation = { number, projectionVersion, state: 'building', ...begun, ...options };
+    const newBuild: Generation = {
+      number,
+      projectionVersion,
+      state: 'building',
+      since: at,
+      registeredAt: at,
+      ...options,
+    };
     return withTransition(
-      { ...registry, lastNumber: number, generations: [...registry.generations, built] },
+      { ...registry, lastNumber: number, generations: [...registry.generations, newBuild] },
       { generation: number, from: null, to: 'building', at, by, why },
     );
   };
@@ -53,15 +59,11 @@ export const activate =
         `generation ${number} is ${target.state}, not ready`,
         `rebuild await ${number}`,
       );
-    const before = generationOf(registry, registry.generation);
-    const next = isOlderAccepted(target, registry.since, cause.at) ? target : withoutOlder(target);
-    const stepped = withState(
-      withState(registry, withoutOlder(before), 'standby', cause),
-      next,
-      'active',
-      cause,
-    );
-    return { ...stepped, generation: number, since: cause.at };
+    const formerActive = generationOf(registry, registry.generation);
+    const nextActive = isOlderAccepted(target, registry.since, cause.at) ? target : withoutOlder(target);
+    const withStandby = withState(registry, withoutOlder(formerActive), 'standby', cause);
+    const switched = withState(withStandby, nextActive, 'active', cause);
+    return { ...switched, generation: number, since: cause.at };
   };
 
 function withoutOlder(generation: Generation): Generation {
@@ -88,7 +90,7 @@ export const endDrop =
   (registry) => {
     const target = registry.generations.find((generation) => generation.number === number);
     if (target?.state !== 'dropping') return registry;
-    // The registry keeps dropped generations for good, and every projector reads it once a second.
+    // The registry keeps dropped generations forever, and every projector reads it once a second.
     const { loadTo: _loadTo, manifest: _manifest, accepted: _accepted, report: _report, ...short } = target;
     return withState(registry, short, 'dropped', cause);
   };

@@ -14,7 +14,7 @@ export const isPromotable = (state: GenerationState) => state === 'ready' || sta
 export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
   `--expect ${kind}:${field}`;
 
-/** A promotion needs a comparison that is still valid and has found no unintended difference. */
+/** Reports that a promotion lacks a comparison that is still valid and has found no unintended difference. */
 export function comparison(
   facts: Facts,
   { generation }: GenerationFacts,
@@ -24,7 +24,7 @@ export function comparison(
   if (!isPromotable(state)) return null;
   const fix = `${cli} rebuild compare ${number}`;
   if (!report) return { text: `generation ${number} was not compared with the active one`, fix };
-  const reason = whyExpired(facts, generation.projectionVersion, report);
+  const reason = expiryReason(facts, generation.projectionVersion, report);
   if (reason) return { text: `the comparison is no longer valid, because ${reason}`, fix };
   const { differences, differing, compared, expected, by, expectations } = report;
   const accepted = expectations.map(expectationText).join(', ');
@@ -42,8 +42,8 @@ export function comparison(
     : null;
 }
 
-/** The reason why a comparison with documents of `version` is no longer valid; null if it is valid. */
-function whyExpired(
+/** Why a comparison of documents of this projection version is no longer valid; null if it is valid. */
+function expiryReason(
   facts: Facts,
   version: number,
   { against, versions, lows, at }: ComparisonReport,

@@ -1,6 +1,6 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { describeLost } from '../../../shared/control/manifest.ts';
-import { isUnpinned } from '../../../shared/control/processes.ts';
+import { isUnpinned, processText } from '../../../shared/control/processes.ts';
 import { describeForeignMembers } from '../../../shared/kafka/group-members.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
@@ -10,10 +10,10 @@ import type { GenerationFacts } from '../generation-facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
-import { gonePartitions, unreachableLoadEnds } from './partitions.ts';
-import { replacement, sweepFailure, whyStopped } from './projectors.ts';
+import { missingPartitions, unreachableLoadEnds } from './partitions.ts';
+import { replacement, stopFinding, sweepFailure } from './projectors.ts';
 import { activeOf, everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
-import { lackingStructures } from './structures.ts';
+import { structureFindings } from './structures.ts';
 
 export const generationRules = {
   dropping: {
@@ -62,14 +62,14 @@ export const generationRules = {
           },
   },
   /** A database without all its indexes. */
-  structures: { severity: 'bad', blocks: [], evaluate: lackingStructures },
-  projectors: { severity: 'bad', blocks: everyStep, passes: 'a projector follows it', evaluate: whyStopped },
+  structures: { severity: 'bad', blocks: [], evaluate: structureFindings },
+  projectors: { severity: 'bad', blocks: everyStep, passes: 'a projector follows it', evaluate: stopFinding },
   partitions: {
     severity: 'bad',
     blocks: everyStep,
     acceptAs: 'gap',
     passes: 'every partition that it has followed exists',
-    evaluate: gonePartitions,
+    evaluate: missingPartitions,
   },
   sweep: { severity: 'attention', blocks: [], evaluate: (_, { projectors }) => sweepFailure(projectors) },
   rejects: {
@@ -100,7 +100,7 @@ export const generationRules = {
       return text && { text, fix: replacement(facts, generationFacts, commands) };
     },
   },
-  lag: { severity: 'bad', blocks: ['ready'], evaluate: lagging },
+  lag: { severity: 'bad', blocks: ['ready'], evaluate: lagFinding },
   state: {
     severity: 'progress',
     blocks: everyStep,
@@ -109,7 +109,7 @@ export const generationRules = {
       const { number, state } = generationFacts.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
       const left = recordsLeft(state, generationFacts.lag, generationFacts.recordsAfterLoad);
-      const holder = state === 'building' ? '' : heldBy(generationFacts);
+      const holder = state === 'building' ? '' : slowestPartitionText(generationFacts);
       return { text: `it is ${state}: ${left}${holder}`, fix: `${cli} rebuild await ${number}` };
     },
   },
@@ -135,7 +135,7 @@ export const generationRules = {
     blocks: switches,
     acceptAs: 'older',
     passes: 'its data is as new as that of the active generation',
-    evaluate: staleness,
+    evaluate: olderDataFinding,
   },
   replicas: {
     severity: 'attention',
@@ -146,7 +146,7 @@ export const generationRules = {
       const [first] = isPromotable(state) ? unable : [];
       return first
         ? `${unable.length} of ${counted(replicas.length, 'API replica')} cannot serve projection version ` +
-            `${projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`
+            `${projectionVersion}, among them ${processText(first)}: deploy the API's new release first`
         : null;
     },
   },
@@ -157,7 +157,7 @@ export const generationRules = {
     evaluate: (facts, { generation: { state } }, commands) => {
       const active = activeOf(facts);
       if (!active || state !== 'ready' || !isUnpinned(active.projectors, facts.now)) return null;
-      return unpinned(active.generation.number, commands);
+      return unpinnedFinding(active.generation.number, commands);
     },
   },
   compared: {
@@ -179,7 +179,7 @@ export const generationRules = {
 } satisfies Record<string, Rule<GenerationFacts>>;
 
 /** Reports that a projector of the active generation has no number, and how to give it one. */
-export const unpinned = (active: number, { projector }: Commands) => ({
+export const unpinnedFinding = (active: number, { projector }: Commands) => ({
   text:
     `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
     'would leave that generation, and a rollback would be lost; restart it with the number first',
@@ -189,32 +189,32 @@ export const unpinned = (active: number, { projector }: Commands) => ({
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;
 
-/** A loaded generation whose watermark lags, with the partition that holds it. */
-function lagging(_: Facts, generationFacts: GenerationFacts): RuleFinding | null {
+/** Reports a loaded generation whose watermark lags, with its slowest partition. */
+function lagFinding(_: Facts, generationFacts: GenerationFacts): RuleFinding | null {
   const { generation, lagSeconds, isWatermarkLost } = generationFacts;
   const isLoaded = ['ready', 'active', 'standby'].includes(generation.state);
   // The rule `watermark` reports a lost one.
   if (!isLoaded || isWatermarkLost) return null;
   if (lagSeconds === null)
     return {
-      text: `some partitions were never applied to the end of their log${heldBy(generationFacts)}`,
+      text: `some partitions were never applied to the end of their log${slowestPartitionText(generationFacts)}`,
       severity: 'bad',
     };
   if (lagSeconds <= followsWithinSeconds) return null;
   const severity = lagSeconds > staleAfterSeconds ? 'bad' : 'attention';
-  return { text: `it lags by ${digits(lagSeconds)} s${heldBy(generationFacts)}`, severity };
+  return { text: `it lags by ${digits(lagSeconds)} s${slowestPartitionText(generationFacts)}`, severity };
 }
 
 /** `, held by <partition>: …`, for the partition with the longest lag; empty if every partition follows. */
-function heldBy({ partitions, topics }: GenerationFacts): string {
+function slowestPartitionText({ partitions, topics }: GenerationFacts): string {
   const [slowest] = partitions
     .filter(({ lag, lagSeconds }) => lag !== 0 || (lagSeconds ?? Infinity) > followsWithinSeconds)
     .toSorted(byLag);
   return slowest ? `, held by ${lagText(slowest, topics)}` : '';
 }
 
-/** Whether a switch would serve older data than now. */
-function staleness(
+/** Reports that a switch would serve older data than the active generation. */
+function olderDataFinding(
   facts: Facts,
   { generation, watermark }: GenerationFacts,
   { cli }: Commands,

@@ -1,30 +1,36 @@
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { andFurther, counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import { withoutLog } from '../partitions.ts';
+import { partitionsWithoutLog } from '../partitions.ts';
 import { replacement } from './projectors.ts';
 import type { RuleFinding } from './rule.ts';
 
 /**
- * Partitions that no longer exist: their progress holds the watermark for good. A gap or a topic that was created again
- * explains them, and is reported instead.
+ * Reports partitions that no longer exist, because the watermark waits for their progress forever. If a gap or a topic
+ * that was created again explains them, another rule reports that instead.
  */
-export function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated }: GenerationFacts) {
+export function missingPartitions(
+  { kafka: { log } }: Facts,
+  { partitions, gaps, recreated }: GenerationFacts,
+) {
   if (!log || gaps.length > 0 || recreated.length > 0) return null;
-  const [first, ...others] = withoutLog(partitions, log);
+  const [first, ...others] = partitionsWithoutLog(partitions, log);
   if (!first) return null;
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
-  const exist = log.partitions.filter((key) => parsePartitionKey(key).topic === first.topic).length;
+  const more = andFurther(others.length, 'partition');
+  const existing = log.partitions.filter((key) => parsePartitionKey(key).topic === first.topic).length;
   return (
-    `${partitionKey(first)}${more} no longer exists, because the topic has ${counted(exist, 'partition')} now, so Data-As-Of ` +
+    `${partitionKey(first)}${more} no longer exists, because the topic has ${counted(existing, 'partition')} now, so Data-As-Of ` +
     'stands still: the records of this partition that were not applied are lost; rebuild, or accept that (docs/gaps.md)'
   );
 }
 
-/** A load cannot end if an operator has created its topic again after its start, because the new log is shorter. */
+/**
+ * Reports loads that cannot end: if an operator deletes a topic and creates it again, the new log may end before the
+ * end of the load.
+ */
 export function unreachableLoadEnds(
   facts: Facts,
   generationFacts: GenerationFacts,

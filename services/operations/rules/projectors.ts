@@ -1,7 +1,13 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { describeGaps } from '../../../shared/control/log-gaps.ts';
-import { isLive, lastSweep, type ProcessState, type Projector } from '../../../shared/control/processes.ts';
+import {
+  isLive,
+  lastSweep,
+  type ProcessState,
+  processText,
+  type Projector,
+} from '../../../shared/control/processes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
@@ -16,33 +22,34 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
 
-/** A generation whose progress no projector saves, so that its documents do not change. */
-type Stopped = {
+/** A generation whose documents do not change, because no projector saves its progress. */
+type StoppedGeneration = {
   facts: Facts;
   generationFacts: GenerationFacts;
   /** The projector whose state explains this best; null if no projector has announced itself. */
-  last: Projector | null;
+  explaining: Projector | null;
   /** The command that starts a projector. */
   restart: string;
 };
 
-/** The reason why no projector follows a generation, with a fix unless projectors still run. */
-export function whyStopped(
+/** Reports why no projector follows a generation, with a fix unless projectors still run. */
+export function stopFinding(
   facts: Facts,
   generationFacts: GenerationFacts,
   commands: Commands,
 ): RuleFinding | string | null {
   if (generationFacts.generation.state === 'dropping') return null;
-  const final = whyFinal(generationFacts);
+  const final = finalStopFinding(generationFacts);
   if (final) return { fix: replacement(facts, generationFacts, commands), isFinal: true, ...final };
   if (generationFacts.savedAt !== null && !isSilent(generationFacts.savedAt, facts.now)) return null;
-  const last = explainingProjector(facts, generationFacts);
+  const explaining = explainingProjector(facts, generationFacts);
   const restart = commands.projector(generationFacts.generation.number);
-  return describeStop[stopOf(facts, generationFacts, last)]({ facts, generationFacts, last, restart });
+  const reason = stopReasonOf(facts, generationFacts, explaining);
+  return describeStop[reason]({ facts, generationFacts, explaining, restart });
 }
 
-/** The reason why no projector can ever continue a generation; null if one can. */
-function whyFinal({ gaps, recreated, savedAt, watermark }: GenerationFacts): RuleFinding | null {
+/** Reports why no projector can ever continue a generation; null if one can. */
+function finalStopFinding({ gaps, recreated, savedAt, watermark }: GenerationFacts): RuleFinding | null {
   const [gap] = gaps;
   if (gap)
     return {
@@ -66,27 +73,28 @@ function whyFinal({ gaps, recreated, savedAt, watermark }: GenerationFacts): Rul
 }
 
 /**
- * Why the progress stands still: the state of the explaining projector, or `without-topics` if topics are missing.
- * Without a live projector it is `unannounced` if the group still has members, else `gone`.
+ * The reason why the progress stands still: the state of the explaining projector, or `without-topics` if topics are
+ * missing. Without a live projector: `unannounced` if the group still has members, else `gone`.
  */
-type Stop = ProcessState | 'without-topics' | 'unannounced' | 'gone';
+type StopReason = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
-const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
+const describeStop: Record<StopReason, (stopped: StoppedGeneration) => RuleFinding | string> = {
   // The reason names the fix. A restart would be refused again.
-  starting: ({ facts, generationFacts, last }) =>
-    last?.reason
-      ? `a projector cannot start: ${nameOf(facts, generationFacts, last)}: ${last.reason}`
-      : `a projector is starting: ${nameOf(facts, generationFacts, last)}`,
-  refused: ({ facts, generationFacts, last }) =>
-    `a projector cannot start: ${nameOf(facts, generationFacts, last)}: ${last?.reason ?? 'see its log'}`,
-  cut_off: ({ facts, generationFacts, last }) =>
-    `its projectors run, but are cut off from Kafka${sinceText(generationFacts)}: ${nameOf(facts, generationFacts, last)}: ${last?.reason ?? 'no answer'}`,
+  starting: (stopped) =>
+    stopped.explaining?.reason
+      ? `a projector cannot start: ${processesText(stopped)}: ${stopped.explaining.reason}`
+      : `a projector is starting: ${processesText(stopped)}`,
+  refused: (stopped) =>
+    `a projector cannot start: ${processesText(stopped)}: ${stopped.explaining?.reason ?? 'see its log'}`,
+  cut_off: (stopped) =>
+    `its projectors run, but are cut off from Kafka${sinceText(stopped.generationFacts)}: ${processesText(stopped)}: ` +
+    (stopped.explaining?.reason ?? 'no answer'),
   running: ({ generationFacts }) => savesNothing(generationFacts),
   unannounced: ({ generationFacts }) => savesNothing(generationFacts),
   'without-topics': ({ generationFacts }) =>
     `no progress has been saved${sinceText(generationFacts)}, because topics are missing`,
-  ended: ({ last, restart }) => ({
-    text: `its projectors ended at ${last?.at.toISOString() ?? ''}: ${last?.reason ?? ''}`,
+  ended: ({ explaining, restart }) => ({
+    text: `its projectors ended at ${explaining?.at.toISOString() ?? ''}: ${explaining?.reason ?? ''}`,
     fix: restart,
   }),
   gone: ({ facts, generationFacts, restart }) => ({
@@ -99,16 +107,21 @@ const describeStop: Record<Stop, (stopped: Stopped) => RuleFinding | string> = {
 };
 
 /**
- * How long the refusal of a start is reported, in milliseconds: a supervisor pauses for minutes before the next start.
+ * The refusal of a start is reported for this long, in milliseconds, because a supervisor may wait for minutes before
+ * the next start.
  */
 const refusalShownForMs = 600_000;
 
-function stopOf({ kafka, now }: Facts, generationFacts: GenerationFacts, last: Projector | null): Stop {
+function stopReasonOf(
+  { kafka, now }: Facts,
+  generationFacts: GenerationFacts,
+  explaining: Projector | null,
+): StopReason {
   const hasRun = generationFacts.savedAt !== null;
-  if (last && explainsItself(last, now)) return last.state;
+  if (explaining && explainsItself(explaining, now)) return explaining.state;
   // Without a topic Kafka cannot be read, and another rule reports the missing topics.
   if (hasRun && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0) return 'without-topics';
-  if (last && isLive(last, now)) return last.state;
+  if (explaining && isLive(explaining, now)) return explaining.state;
   const members = kafka.members.get(generationFacts.generation.number) ?? [];
   return hasRun && members.length > 0 ? 'unannounced' : 'gone';
 }
@@ -149,12 +162,13 @@ function explainingProjector({ now }: Facts, generationFacts: GenerationFacts): 
 }
 
 /** `process 12 on host-1 (and 2 others)`: the explaining projector, and the number of other live ones. */
-function nameOf({ now }: Facts, generationFacts: GenerationFacts, last: Projector | null): string {
+function processesText({ facts, generationFacts, explaining }: StoppedGeneration): string {
+  if (!explaining) return 'a process that is not known';
   const others = generationFacts.projectors.filter(
-    (projector) => projector !== last && isLive(projector, now),
-  ).length;
-  const more = others === 0 ? '' : ` (and ${counted(others, 'other')})`;
-  return `process ${last?.pid} on ${last?.host}${more}`;
+    (projector) => projector !== explaining && isLive(projector, facts.now),
+  );
+  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other')})`;
+  return `${processText(explaining)}${more}`;
 }
 
 const sinceText = ({ savedAt }: GenerationFacts): string =>
@@ -172,7 +186,7 @@ const sweepFailureToleratedMs = 600_000;
 /** The reason why the retention of a generation is not enforced; null if it is. */
 export function sweepFailure(projectors: Projector[]): string | null {
   const { at, failingSince: since, reason } = lastSweep(projectors) ?? {};
-  // Counts up to the last sweep, not up to now: while no projector runs, no sweep fails.
+  // The failures end with the last sweep, not now: while no projector runs, no sweep fails.
   if (!at || !since || at.getTime() - since.getTime() <= sweepFailureToleratedMs) return null;
   return (
     `data past its retention stays in MongoDB, because every sweep since ${since.toISOString()} has failed: ` +

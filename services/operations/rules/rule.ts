@@ -4,11 +4,11 @@ import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
 
 /** A step that an operator takes with a generation: `rebuild await`, `rebuild promote` and `rebuild rollback`. */
-export type Step = 'ready' | 'promote' | 'rollback';
+export type OperatorStep = 'ready' | 'promote' | 'rollback';
 
-export const everyStep: readonly Step[] = ['ready', 'promote', 'rollback'];
+export const everyStep: readonly OperatorStep[] = ['ready', 'promote', 'rollback'];
 /** The steps that change which generation is served. */
-export const switches: readonly Step[] = ['promote', 'rollback'];
+export const switches: readonly OperatorStep[] = ['promote', 'rollback'];
 
 /**
  * `bad`: customers get old data or no data. `attention`: customers still get current data. `progress`: expected at this
@@ -20,12 +20,12 @@ export type Severity = 'bad' | 'attention' | 'progress';
 export const activeOf = ({ registry, generations }: Facts): GenerationFacts | undefined =>
   generations.find(({ generation }) => generation.number === registry?.generation);
 
-/** The result of a rule that fails. An absent field has the value of the rule. */
+/** The result of a failed rule. An absent field takes its value from the rule. */
 export type RuleFinding = {
   text: string;
   fix?: string | null;
   severity?: Severity;
-  blocks?: readonly Step[];
+  blocks?: readonly OperatorStep[];
   isFinal?: boolean;
   acceptAs?: AcceptableFinding;
   isAccepted?: boolean;
@@ -34,7 +34,7 @@ export type RuleFinding = {
 /** A rule about the system, or about one generation. */
 export type Rule<About> = {
   severity: Severity;
-  blocks: readonly Step[];
+  blocks: readonly OperatorStep[];
   /** The name under which an operator may accept its finding. */
   acceptAs?: AcceptableFinding;
   /** The line of the console's list of checks if the rule passes. */

@@ -24,13 +24,13 @@ const effectOf = (faults: IndexFault[]) =>
     : { severity: 'attention' as const, effect: 'its projectors are slow, or fail' };
 
 /** Reports which collections and indexes of a generation are missing or hidden, and how they come back. */
-export function lackingStructures(
+export function structureFindings(
   _: Facts,
   { generation, structures: { database, faults } }: GenerationFacts,
   { projector }: Commands,
 ): RuleFinding[] {
-  const hidden = faults.filter(({ is }) => is === 'hidden');
-  const missing = faults.filter(({ is }) => is === 'missing');
+  const hidden = faults.filter(({ fault }) => fault === 'hidden');
+  const missing = faults.filter(({ fault }) => fault === 'missing');
   const found: RuleFinding[] = [];
   if (missing.length > 0) {
     const { severity, effect } = effectOf(missing);

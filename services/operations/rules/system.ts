@@ -5,7 +5,7 @@ import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { refusedSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { TokenOwners } from '../../../shared/keys/token-keys.ts';
-import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { andFurther, counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
@@ -43,7 +43,7 @@ export const systemRules = {
   'shared-tokens': {
     severity: 'attention',
     blocks: [],
-    evaluate: ({ sharedTokens }) => (sharedTokens ? refusedTokens(sharedTokens) : null),
+    evaluate: ({ sharedTokens }) => (sharedTokens ? refusedTokenTexts(sharedTokens) : null),
   },
   majority: {
     severity: 'bad',
@@ -71,7 +71,7 @@ export const systemRules = {
           )
         : `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
   },
-  leaders: { severity: 'bad', blocks: [], evaluate: ({ kafka: { log } }) => log && leaderless(log) },
+  leaders: { severity: 'bad', blocks: [], evaluate: ({ kafka: { log } }) => log && leaderlessText(log) },
   brokers: {
     severity: 'attention',
     blocks: [],
@@ -88,7 +88,7 @@ export const systemRules = {
   missing: {
     severity: 'attention',
     blocks: [],
-    evaluate: (facts, _, commands) => missingTopics(facts, commands),
+    evaluate: (facts, _, commands) => missingTopicFindings(facts, commands),
   },
   hidden: {
     severity: 'attention',
@@ -109,7 +109,12 @@ export const systemRules = {
         }),
       ),
   },
-  'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', evaluate: lostBeginnings },
+  'log-beginnings': {
+    severity: 'attention',
+    blocks: [],
+    acceptAs: 'truncated',
+    evaluate: lostBeginningsText,
+  },
   'dead-letters': {
     severity: 'attention',
     blocks: [],
@@ -118,7 +123,7 @@ export const systemRules = {
         ? null
         : { text: `dead letters: ${digits(deadLetters)}`, fix: `${cli} dead-letters list` },
   },
-  'dead-letter-bytes': { severity: 'attention', blocks: [], evaluate: fullShare },
+  'dead-letter-bytes': { severity: 'attention', blocks: [], evaluate: fullShareFinding },
 } satisfies Record<string, Rule<null>>;
 
 /** The command of Kafka that changes a setting of a topic. */
@@ -126,16 +131,16 @@ const alterTopic = (topic: string, setting: string): string =>
   `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`;
 
 /**
- * The logs whose first records are gone. If the active generation had not applied these records, its gap is reported
- * instead.
+ * Names the logs whose first records are gone. If the active generation had not applied these records, its gap is
+ * reported instead.
  */
-function lostBeginnings(facts: Facts): string | null {
+function lostBeginningsText(facts: Facts): string | null {
   const active = activeOf(facts);
   if (!active || active.gaps.length > 0) return null;
   const ends = facts.kafka.log?.ends ?? new Map();
   const [first, ...others] = logsWithoutBeginning(active.generation, ends);
   if (!first) return null;
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
+  const more = andFurther(others.length, 'partition');
   const accepted = first.beginning === 0 ? '' : ', as was accepted';
   return (
     `the log of ${first.key} begins at offset ${first.low}, not ${first.beginning}${accepted}${more}: retention or an operator has deleted ` +
@@ -145,7 +150,7 @@ function lostBeginnings(facts: Facts): string | null {
 }
 
 /** Names the keys of the first tokens, but no token and no hash, which are secrets. */
-function refusedTokens(tokens: TokenOwners[]): string[] {
+function refusedTokenTexts(tokens: TokenOwners[]): string[] {
   const named = tokens.slice(0, refusedTokensShown).map(({ candidates, hasMore, isBlocked }) => {
     const shown = candidates.map(({ id, orgId, state }) => `${id} of ${orgId} (${state})`);
     const more = hasMore ? ' and further keys' : '';
@@ -159,11 +164,15 @@ function refusedTokens(tokens: TokenOwners[]): string[] {
   return others > 0 ? [...named, `${counted(others, 'further token')} of several keys are refused`] : named;
 }
 
-/** A share counts as full from this part on, because the next large record may not fit any more. */
-const fullFrom = 0.95;
+/** A share counts as full from this fraction on, because the next large record may no longer fit. */
+const fullShareFrom = 0.95;
 
-function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: Commands): RuleFinding | null {
-  if (filled === null || filled < fullFrom) return null;
+function fullShareFinding(
+  { deadLetterBytesFilled: filled }: Facts,
+  _: null,
+  { cli }: Commands,
+): RuleFinding | null {
+  if (filled === null || filled < fullShareFrom) return null;
   return {
     text:
       'the bytes of the dead letters of a topic take its share of DEAD_LETTER_MEGABYTES_MAX, so further ones are stored ' +
@@ -173,8 +182,8 @@ function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: C
   };
 }
 
-/** The partitions whose log cannot be read; null if every leader answers. */
-export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
+/** Names the partitions whose log cannot be read; null if every leader answers. */
+export function leaderlessText({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
   const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
   const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
   return first
@@ -183,21 +192,21 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
 }
 
 /**
- * A missing topic is created, unless its records were applied: an empty topic in its place, and every rebuild from it,
- * would lack these records.
+ * Reports the missing topics. An operator creates a missing topic, unless its records were applied, because an empty
+ * topic in its place, and every rebuild from it, would lack these records.
  */
-function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleFinding | string)[] {
+function missingTopicFindings({ kafka, generations }: Facts, { cli }: Commands): (RuleFinding | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
     return [
       `TOPIC_PREFIX: this Kafka user sees no topic that has it; all topics exist with ${otherPrefixes.join(', ')}`,
     ];
-  const found: RuleFinding[] = [];
-  const partitions = generations.flatMap(({ partitions }) => partitions);
+  const missingFindings: RuleFinding[] = [];
+  const partitions = generations.flatMap((generationFacts) => generationFacts.partitions);
   const appliedTopics = new Set(partitions.filter(({ applied }) => applied > 0).map(({ topic }) => topic));
   const lost = missing.filter((topic) => appliedTopics.has(topic));
   if (lost.length > 0)
-    found.push({
+    missingFindings.push({
       text:
         `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them ` +
         'from a backup of Kafka',
@@ -206,6 +215,6 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleF
     });
   const neverApplied = missing.filter((topic) => !appliedTopics.has(topic));
   if (neverApplied.length > 0)
-    found.push({ text: `missing topics: ${neverApplied.join(', ')}`, fix: `${cli} topics create` });
-  return found;
+    missingFindings.push({ text: `missing topics: ${neverApplied.join(', ')}`, fix: `${cli} topics create` });
+  return missingFindings;
 }

@@ -7,12 +7,12 @@ import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
 
 /**
- * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
- * read model keeps entities whose tombstones Kafka has deleted.
+ * Compaction keeps tombstones for this time. If a rebuild takes longer, or a projector is down for longer, the read
+ * model keeps entities whose tombstones Kafka has deleted.
  */
 const tombstonesKeptDays = 7;
 
-/** Without a replication factor or `min.insync.replicas` the defaults of the brokers apply. */
+/** If the replication factor or `min.insync.replicas` is absent, the default of the brokers applies. */
 export type TopicOptions = {
   partitions: number;
   replicationFactor?: number | undefined;
@@ -35,10 +35,9 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
     const configEntries = [
       { name: 'cleanup.policy', value: 'compact' },
       { name: 'delete.retention.ms', value: String(tombstonesKeptDays * dayMs) },
-      ...(minInsyncReplicas === undefined
-        ? []
-        : [{ name: 'min.insync.replicas', value: String(minInsyncReplicas) }]),
     ];
+    if (minInsyncReplicas !== undefined)
+      configEntries.push({ name: 'min.insync.replicas', value: String(minInsyncReplicas) });
     const topics = absent.map((topic) => ({
       topic,
       numPartitions: partitions,
@@ -57,10 +56,12 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
 /** Throws an error with the reasons of the brokers, which kafkajs has in a list of errors, but not in its message. */
 function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
-  const reasons = error.errors.map((one) => {
-    if (typeof one === 'string') return one;
-    const right = classify(one).errorClass === 'refuses-us' ? ': this Kafka user needs Create on it' : '';
-    return `${(one as { topic?: string }).topic ?? ''}: ${one.message}${right}`;
+  const reasons = error.errors.map((topicError) => {
+    if (typeof topicError === 'string') return topicError;
+    const isRefused = classify(topicError).errorClass === 'refuses-us';
+    const neededRight = isRefused ? ': this Kafka user needs Create on it' : '';
+    const { topic = '' } = topicError as { topic?: string };
+    return `${topic}: ${topicError.message}${neededRight}`;
   });
   throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });
 }
@@ -69,15 +70,16 @@ function throwReasons(error: unknown): never {
 const leadersTimeoutMs = 30_000;
 
 /**
- * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds,
- * after 60 even if a request is never answered.
+ * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds;
+ * if a request is never answered, after 60 seconds.
  */
 export async function awaitLeaders(admin: Admin, topics: string[]): Promise<void> {
-  const leaderless = async () => {
+  const findProblem = async () => {
     try {
       // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
       await admin.fetchTopicMetadata({ topics });
-      // One after the other: if one broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
+      // The requests run one after the other: if one broker does not know a topic yet, kafkajs forgets the topics of
+      // concurrent requests.
       for (const topic of topics) {
         if ((await admin.fetchTopicOffsets(topic)).length === 0)
           return { error: new Error(`no broker knows a partition of ${topic}`) };
@@ -88,11 +90,14 @@ export async function awaitLeaders(admin: Admin, topics: string[]): Promise<void
       throw error;
     }
   };
-  const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: leadersTimeoutMs });
+  const polling = pollUntil(findProblem, (problem) => problem === null, {
+    everyMs: 100,
+    timeoutMs: leadersTimeoutMs,
+  });
   const unanswered = new Error(
     'the topics exist, but no broker has said in time which brokers lead their partitions',
   );
-  // The last poll may begin just before the time is up, and kafkajs repeats its requests.
-  const last = await within(2 * leadersTimeoutMs, polled, () => ({ error: unanswered }));
-  if (last) throw last.error;
+  // The last poll may begin just before the time is up, and kafkajs retries its requests.
+  const problem = await within(2 * leadersTimeoutMs, polling, () => ({ error: unanswered }));
+  if (problem) throw problem.error;
 }

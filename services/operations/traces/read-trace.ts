@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { liveReplicas } from '../../../shared/control/processes.ts';
+import { liveReplicas, processText } from '../../../shared/control/processes.ts';
 import {
   type RequestTrace,
   requestTracesOf,
@@ -10,10 +10,10 @@ import { storeTime } from '../../../shared/store/clock.ts';
 import type { Row } from '../row.ts';
 
 /** A trace with the fields of its batch. */
-export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
+export type TraceOfReplica = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
 
-/** Returns the trace of a request. Throws an error with the possible reasons if the trace does not exist. */
-export async function readTrace(control: Db, requestId: string): Promise<FoundTrace> {
+/** Returns the trace of a request. If the trace does not exist, throws an error with the possible reasons. */
+export async function readTrace(control: Db, requestId: string): Promise<TraceOfReplica> {
   const batch = await requestTracesOf(control).findOne({ 'traces._id': requestId });
   const trace = batch?.traces.find(({ _id }) => _id === requestId);
   if (batch && trace) return { ...trace, replica: batch.replica, expiresAt: batch.expiresAt };
@@ -30,30 +30,34 @@ export async function readTrace(control: Db, requestId: string): Promise<FoundTr
 /** Names the live replicas that store no traces. */
 async function describeUntraced(control: Db): Promise<string> {
   const replicas = await liveReplicas(control, await storeTime(control));
-  const untraced = replicas.flatMap(({ traces, pid, host }) => (traces ? [] : `process ${pid} on ${host}`));
+  const untraced = replicas.filter(({ traces }) => !traces).map(processText);
   return untraced.length === 0 ? '' : `; now ${untraced.join(', ')} stores none`;
 }
 
-/** Traces that are searched for an id, the latest ones: an index of the ids would cost each request a write. */
+/**
+ * The search for an id reads only this many of the latest traces: an index of the ids would cost each request a write.
+ */
 const searchedMax = 20_000;
 const recentMax = 5;
 
 /** The latest traced requests whose path names an id, the latest first. */
-export async function recentRequests(control: Db, id: string): Promise<RequestTrace[]> {
+export async function readRecentRequests(control: Db, id: string): Promise<RequestTrace[]> {
   const found = await requestTracesOf(control)
     // A Request-Id begins with its time.
     .aggregate<{ traces: RequestTrace }>([
       { $sort: { _id: -1 } },
       { $unwind: '$traces' },
-      ...[{ $limit: searchedMax }, { $match: { 'traces.pathId': id } }],
-      ...[{ $sort: { 'traces._id': -1 } }, { $limit: recentMax }],
+      { $limit: searchedMax },
+      { $match: { 'traces.pathId': id } },
+      { $sort: { 'traces._id': -1 } },
+      { $limit: recentMax },
     ])
     .toArray();
   return found.map(({ traces }) => traces);
 }
 
-/** The fields of a trace that are known, as an operator reads them. */
-export function traceRows(trace: FoundTrace): Row[] {
+/** The known fields of a trace as rows for an operator. */
+export function traceRows(trace: TraceOfReplica): Row[] {
   const parameters = trace.parameters.map(
     ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
   );

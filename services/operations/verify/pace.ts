@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The number of documents in a batch. It limits the memory, and the work that a run after an interruption repeats. */
+/** A batch has at most this many documents, which bounds the memory and the work that an interruption loses. */
 const batchSize = 200;
 
-/** The batch size at a pace in documents a second. A batch is no larger than the share of one second. */
-export const batchSizeAt = (pace = batchSize): number => Math.min(batchSize, Math.max(1, Math.ceil(pace)));
+/** The batch size at a pace in documents a second. A batch has at most the documents of one second. */
+export function batchSizeAt(pace: number | undefined): number {
+  if (pace === undefined) return batchSize;
+  const perSecond = Math.max(1, Math.ceil(pace));
+  return Math.min(batchSize, perSecond);
+}
 
 /**
  * Returns a function to call after each batch, which waits until the next one may start at `pace` documents a second.
- * It does not make up for time in which MongoDB was slow: a burst would hit MongoDB as it recovers.
+ * It does not catch up on time in which MongoDB was slow, because a burst would hit MongoDB as it recovers.
  */
 export function createPace(pace: number | undefined, nowMs = () => performance.now(), wait = sleep) {
   let dueMs = nowMs();

@@ -2,8 +2,11 @@ import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** The ids of a kind after `after` up to `last`, in their order. They fit into one reply, so no cursor stays open. */
-export async function pageOfIds(
+/**
+ * Reads the next ids of a kind, after `after` and up to `last`, in ascending order. They fit into one reply of MongoDB,
+ * so no cursor stays open.
+ */
+export async function readIdBatch(
   database: Db,
   kind: Kind,
   { after, last }: { after: string; last: string },
@@ -16,8 +19,8 @@ export async function pageOfIds(
   return found.map(({ _id }) => _id);
 }
 
-/** The last id of a kind; '' without documents. */
-export async function lastId(database: Db, kind: Kind): Promise<string> {
+/** Reads the last id of a kind; '' without documents. */
+export async function readLastId(database: Db, kind: Kind): Promise<string> {
   const found = await collectionOf<{ _id: string }>(database, kind).findOne(
     {},
     { sort: { _id: -1 }, projection: { _id: 1 } },

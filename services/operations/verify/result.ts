@@ -2,12 +2,12 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 
 /** A document that differs from its fresh join. */
-export type Wrong = {
+export type DifferingDocument = {
   kind: Kind;
   id: string;
   /** The fields that differ, such as `joined.requester`. */
   fields: string[];
-  /** The reason why it stays as it is; null if a repair writes it. */
+  /** The reason why a repair does not write it; null if a repair does. */
   reason: string | null;
 };
 
@@ -17,12 +17,12 @@ export type VerifyResult = {
   compared: number;
   /** Documents that differed, and not only because projectors lag. */
   differing: number;
-  /** Differing documents that the run has written: they are right now. */
+  /** Differing documents that the run has written, so they no longer differ. */
   repaired: number;
-  /** How many documents differed in a field, by `<kind> <field>`. */
+  /** How many documents differed in a field. The keys are `<kind> <field>`. */
   fields: Record<string, number>;
-  /** The first of the documents that still differ, and of the others. */
-  samples: Wrong[];
+  /** The first of the differing documents, repaired or not. */
+  samples: DifferingDocument[];
   /** Ids that name no living document; empty if no ids were given. */
   absent: string[];
 };
@@ -43,13 +43,13 @@ export const emptyResult = (generation: number): VerifyResult => ({
 });
 
 /** Adds a document that differs. */
-export function addWrong(result: VerifyResult, one: Wrong): void {
+export function addDiffering(result: VerifyResult, document: DifferingDocument): void {
   result.differing += 1;
-  for (const field of one.fields) {
-    const name = `${one.kind} ${field}`;
+  for (const field of document.fields) {
+    const name = `${document.kind} ${field}`;
     result.fields[name] = (result.fields[name] ?? 0) + 1;
   }
-  if (result.samples.length < samplesMax) result.samples.push(one);
+  if (result.samples.length < samplesMax) result.samples.push(document);
 }
 
 /** The outcome of a repair, for the history. */
@@ -63,7 +63,7 @@ export function outcomeOf(
   return `${digits(repaired)} of ${documents}${named} repaired${left}`;
 }
 
-/** The first of some ids; the history is one document of MongoDB, which bounds its length. */
+/** The first ids, and the number of the others: the whole history is one document of MongoDB, whose size is limited. */
 function firstOf(ids: string[]): string {
   const more = ids.length - idsNamedMax;
   return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');

@@ -12,13 +12,13 @@ import { digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { appliedTo } from '../rebuild/pair-sources.ts';
+import { readAppliedTo } from '../rebuild/pair-sources.ts';
 import { recheck, recheckMax } from '../rebuild/recheck.ts';
 import { recordNote } from '../rebuild/transitions.ts';
 import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
-import { lastId, pageOfIds } from './pages.ts';
-import { addWrong, emptyResult, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
+import { readIdBatch, readLastId } from './pages.ts';
+import { addDiffering, type DifferingDocument, emptyResult, outcomeOf, type VerifyResult } from './result.ts';
 import { requireSameJoins } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
@@ -31,7 +31,7 @@ export type VerifyOptions = {
   after?: string | undefined;
   /** Writes the documents that differ. */
   isRepair: boolean;
-  /** At most this many documents a second; without a limit if absent. */
+  /** The maximum number of documents a second; no limit if absent. */
   pace?: number | undefined;
   /** Before a repair: how long projectors that join documents in another way may take to end. */
   timeoutSeconds: number;
@@ -46,18 +46,20 @@ export type VerifyOperatorDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now' 
   nowMs?: (() => number) | undefined;
 };
 
-/** One run of the verb. */
-type Run = {
+/** One run of `verify`. */
+type VerifyRun = {
   deps: VerifyOperatorDeps;
   options: VerifyOptions;
   generation: number;
   database: Db;
   result: VerifyResult;
-  /** Documents that differed, and were not written. A lag of the projectors may be the cause, so a recheck follows. */
-  wrong: Wrong[];
+  /** Differing documents that were not written. They are compared again, because the projectors may only lag. */
+  toRecheck: DifferingDocument[];
 };
 
 const reportEveryMs = 2_000;
+/** During a repair, a projector that joins documents in another way ends the run. */
+const withoutWaiting = 0;
 
 /**
  * Joins documents of the served generation again, and compares them with the stored ones. A repair writes the documents
@@ -71,7 +73,14 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
   await requireWhole(deps.control, served, hasIds ? [] : kindsOf(options));
   const generation = served.number;
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
-  const run: Run = { deps, options, generation, database, result: emptyResult(generation), wrong: [] };
+  const run: VerifyRun = {
+    deps,
+    options,
+    generation,
+    database,
+    result: emptyResult(generation),
+    toRecheck: [],
+  };
   if (options.isRepair) await repairAndRecord(run, served);
   else await verifyChosen(run);
   return run.result;
@@ -79,8 +88,8 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
 
 const kindsOf = ({ kind }: VerifyOptions): readonly Kind[] => (kind ? [kind] : kinds);
 
-/** Repairs, and writes the repair to the history, also one that fails. */
-async function repairAndRecord(run: Run, { number }: Generation): Promise<void> {
+/** Repairs documents, and writes the repair to the history, even if it fails. */
+async function repairAndRecord(run: VerifyRun, { number }: Generation): Promise<void> {
   const { deps, options, result } = run;
   const { control, by, now } = deps;
   const note = async (text: string) => {
@@ -91,11 +100,11 @@ async function repairAndRecord(run: Run, { number }: Generation): Promise<void> 
   const hasIds = (options.ids ?? []).length > 0;
   // A user who may not store the history is refused before the first write.
   if (hasIds) await requireWritable(generationsOf(control));
-  else await note(` of every ${options.kind ?? ''} document`.replaceAll('  ', ' '));
+  else await note(options.kind ? ` of every ${options.kind} document` : ' of every document');
   try {
     await verifyChosen(run);
     // A projector with other code may have started since the last batch, and may already have saved its progress.
-    await requireSameJoins(deps, number, 0);
+    await requireSameJoins(deps, number, withoutWaiting);
   } catch (error) {
     if (result.repaired > 0)
       await note(` stopped (${errorMessage(error)}): ${outcomeOf(options, result)}`).catch(() => undefined);
@@ -104,18 +113,19 @@ async function repairAndRecord(run: Run, { number }: Generation): Promise<void> 
   if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(options, result)}`);
 }
 
-async function verifyChosen(run: Run): Promise<void> {
+async function verifyChosen(run: VerifyRun): Promise<void> {
   const { options, result } = run;
   const ids = [...new Set(options.ids)];
-  if (options.kind && ids.length > 0) await verifyIds(run, options.kind, ids);
-  else {
+  if (options.kind && ids.length > 0) {
+    await verifyIds(run, options.kind, ids);
+  } else {
     for (const kind of kindsOf(options)) await verifyKind(run, kind);
   }
-  await recheckWrong(run);
-  for (const one of run.wrong) addWrong(result, one);
+  await recheckDiffering(run);
+  for (const document of run.toRecheck) addDiffering(result, document);
 }
 
-async function verifyIds(run: Run, kind: Kind, ids: string[]): Promise<void> {
+async function verifyIds(run: VerifyRun, kind: Kind, ids: string[]): Promise<void> {
   const { options, result } = run;
   const keepPace = createPace(options.pace);
   const size = batchSizeAt(options.pace);
@@ -128,8 +138,8 @@ async function verifyIds(run: Run, kind: Kind, ids: string[]): Promise<void> {
   }
 }
 
-/** Reads page by page: a cursor that is killed, or a fail-over, costs one batch at most. */
-async function verifyKind(run: Run, kind: Kind): Promise<void> {
+/** Reads the ids in batches: a cursor that is killed, or a fail-over, costs one batch at most. */
+async function verifyKind(run: VerifyRun, kind: Kind): Promise<void> {
   const { options, database, result } = run;
   const keepPace = createPace(options.pace);
   const reportProgress = createProgress(
@@ -140,9 +150,9 @@ async function verifyKind(run: Run, kind: Kind): Promise<void> {
   let after = options.after ?? '';
   try {
     // Documents with later ids that are inserted during the run were joined by the projectors of this release.
-    const last = await lastId(database, kind);
+    const last = await readLastId(database, kind);
     for (;;) {
-      const ids = await pageOfIds(database, kind, { after, last }, batchSizeAt(options.pace));
+      const ids = await readIdBatch(database, kind, { after, last }, batchSizeAt(options.pace));
       const next = ids.at(-1);
       if (next === undefined) break;
       await verifyBatch(run, kind, ids);
@@ -152,13 +162,13 @@ async function verifyKind(run: Run, kind: Kind): Promise<void> {
       await keepPace(ids.length);
     }
   } catch (error) {
-    reportRest(run, kind, after);
+    reportContinuation(run, kind, after);
     throw error;
   }
 }
 
 /** Prints how to continue after a run that has failed. */
-function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
+function reportContinuation({ deps, options }: VerifyRun, kind: Kind, after: string): void {
   const verb = `${deps.cli} verify`;
   const repair = options.isRepair ? ' --repair' : '';
   const from = after === '' ? '' : ` --after ${after}`;
@@ -170,55 +180,58 @@ function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
   deps.report(`to continue: ${commands.join('; ')}`);
 }
 
-/** Verifies some documents, and returns the ids without a document. */
-async function verifyBatch(run: Run, kind: Kind, ids: string[]): Promise<string[]> {
+/** Verifies a batch of documents. Returns the ids without a document. */
+async function verifyBatch(run: VerifyRun, kind: Kind, ids: string[]): Promise<string[]> {
   const { deps, options, database, result } = run;
   await requireServed(run);
   const engine = engineOf(database, await deps.now());
   const onStalled = () =>
     deps.report(`${kind}: other clients keep writing some documents first; the run repeats its comparison`);
   const { isRepair } = options;
-  const { differing, left, absent } = await verifyDocuments({ ...engine, onStalled }, kind, ids, {
-    isRepair,
-  });
-  for (const id of new Set([...differing.keys(), ...left.keys()])) {
-    const one: Wrong = { kind, id, fields: differing.get(id) ?? [], reason: left.get(id) ?? null };
-    const isRepaired = isRepair && one.reason === null;
+  const verified = await verifyDocuments({ ...engine, onStalled }, kind, ids, { isRepair });
+  const { differing, notRepaired } = verified;
+  for (const id of new Set([...differing.keys(), ...notRepaired.keys()])) {
+    const fields = differing.get(id) ?? [];
+    const reason = notRepaired.get(id) ?? null;
+    const document: DifferingDocument = { kind, id, fields, reason };
+    const isRepaired = isRepair && reason === null;
     if (isRepaired) result.repaired += 1;
-    if (isRepaired || run.wrong.length >= recheckMax) addWrong(result, one);
-    else run.wrong.push(one);
+    if (isRepaired || run.toRecheck.length >= recheckMax) addDiffering(result, document);
+    else run.toRecheck.push(document);
   }
-  return absent;
+  return verified.absent;
 }
 
 /** Compares the documents that differ again, once their projectors have caught up. */
-async function recheckWrong(run: Run): Promise<void> {
+async function recheckDiffering(run: VerifyRun): Promise<void> {
   const { deps, generation } = run;
-  const watermarks = async () => [await appliedTo(deps.control, generation)];
-  run.wrong = await recheck({ ...deps, watermarks }, run.wrong, async (kind, ids) => {
-    run.wrong = [];
-    for (let start = 0; start < ids.length; start += batchSizeAt())
-      await verifyBatch(run, kind, ids.slice(start, start + batchSizeAt()));
-    return run.wrong;
+  const watermarks = async () => [await readAppliedTo(deps.control, generation)];
+  run.toRecheck = await recheck({ ...deps, watermarks }, run.toRecheck, async (kind, ids) => {
+    run.toRecheck = [];
+    const size = batchSizeAt(undefined);
+    for (let start = 0; start < ids.length; start += size) {
+      await verifyBatch(run, kind, ids.slice(start, start + size));
+    }
+    return run.toRecheck;
   });
 }
 
 /**
- * Stops once the API serves another generation, because readers have no use for the rest of this one. A repair also
- * stops once a projector with other code has started: each would undo the joins of the other.
+ * Throws once the API serves another generation, because readers no longer see this one. A repair also stops once a
+ * projector with other code has started, because each would undo the joins of the other.
  */
-async function requireServed({ deps, options, generation }: Run): Promise<void> {
+async function requireServed({ deps, options, generation }: VerifyRun): Promise<void> {
   const registry = await requireRegistry(deps.control);
   if (registry.generation !== generation)
     throw new RebuildRefused(
       `generation ${registry.generation} is served now, no longer ${generation}. See which one to verify`,
       'rebuild status',
     );
-  if (options.isRepair) await requireSameJoins(deps, generation, 0);
+  if (options.isRepair) await requireSameJoins(deps, generation, withoutWaiting);
 }
 
 /** Returns a function to call after each batch. It reports the progress every two seconds. */
-function createProgress({ deps, result, wrong }: Run, kind: Kind, total: number) {
+function createProgress({ deps, result, toRecheck }: VerifyRun, kind: Kind, total: number) {
   const startMs = performance.now();
   let read = 0;
   let reportedMs = startMs;
@@ -230,7 +243,7 @@ function createProgress({ deps, result, wrong }: Run, kind: Kind, total: number)
     const perSecond = read / ((nowMs - startMs) / 1_000);
     const secondsLeft = Math.ceil(Math.max(0, total - read) / perSecond);
     deps.report(
-      `${kind}: ${digits(read)} of about ${digits(total)} compared, ${digits(result.differing + wrong.length)} differ, ` +
+      `${kind}: ${digits(read)} of about ${digits(total)} compared, ${digits(result.differing + toRecheck.length)} differ, ` +
         `${digits(perSecond)} a second, ${digits(secondsLeft)} s left, after ${after}`,
     );
   };
