@@ -11,9 +11,12 @@ const fileOptions = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'];
 const malformed = 'must be mongodb://user:password@host/?options, with each part percent-encoded';
 
 /** The options that a connection string sets, by lower-case name. */
-export function givenOptions(url: string): Map<string, string> {
+export const givenOptions = (url: string): Map<string, string> =>
+  new Map(writtenOptions(url).map(([name, value]) => [name.toLowerCase(), value]));
+
+function writtenOptions(url: string): [name: string, value: string][] {
   const [, text = ''] = /\?([^?]*)$/.exec(url) ?? [];
-  return new Map([...new URLSearchParams(text)].map(([name, value]) => [name.toLowerCase(), value]));
+  return [...new URLSearchParams(text)];
 }
 
 /** The connection string without the options that select members for reads. */
@@ -30,7 +33,11 @@ export const withoutReadPreference = (url: string): string =>
 export function connectionStringError(url: string): string | null {
   const given = givenOptions(url);
   try {
-    return givenError(given) ?? combinationError(given, new MongoClient(url).options);
+    const optionError = givenError(given);
+    if (optionError !== null) return optionError;
+    // The driver comes first: a name that it does not know may be a part of the password.
+    const { options } = new MongoClient(url);
+    return refusedOptionError(url) ?? combinationError(given, options);
   } catch (error) {
     // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
@@ -50,15 +57,16 @@ function givenError(given: Map<string, string>): string | null {
   return unreadable ? `the file of its option ${unreadable} cannot be read` : null;
 }
 
+function refusedOptionError(url: string): string | null {
+  const refused = writtenOptions(url).find(([name]) => !isTaken(name.toLowerCase()));
+  return refused ? `its option ${refused[0]} is refused: docs/mongodb.md lists the options to use` : null;
+}
+
 /** Faults that the driver finds only when it connects, or never. */
 function combinationError(
   given: Map<string, string>,
   { minPoolSize, maxPoolSize, readPreference }: MongoClient['options'],
 ): string | null {
-  // Only now: a name that the driver does not know may be a part of the password.
-  const refused = [...given.keys()].find((name) => !isTaken(name));
-  if (refused !== undefined)
-    return `its option ${refused} is refused: docs/mongodb.md lists the options to use`;
   const sizeMax = given.has('maxpoolsize') ? maxPoolSize || Infinity : poolSizeDefault;
   if (minPoolSize > sizeMax)
     return `its option minPoolSize must not exceed maxPoolSize, which is ${poolSizeDefault} by default`;
