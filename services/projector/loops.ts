@@ -59,7 +59,7 @@ export function startLoops(
   const generation = registered.number;
   const shared = { control, generation, allowanceMs, now, by, metrics, logger };
   const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: onDropped });
-  const retention = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
+  const retention = startRetention({ ...deps, database: ready.database, engine, consumer }, config);
   const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
   const topicMonitor = monitorTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());

@@ -13,7 +13,6 @@ import {
   carryOver,
   closeRecords,
   emptySpan,
-  forgetBefore,
   type InLog,
   isEmptySpan,
   type LedgerRecord,
@@ -251,17 +250,6 @@ export async function storeLost(
   await changeSpans(control, ofLogs, (span) =>
     markLost(span, generation, firstLost.get(partitionKey(span)) ?? Infinity),
   );
-}
-
-/** Forgets the purged records and the skips of a partition before an offset. */
-export async function forgetPurgedBefore(
-  control: Db,
-  { topic, partition }: TopicPartition,
-  low: number,
-): Promise<void> {
-  const $or = [{ 'groups.purged.by': { $exists: true } }, { 'skips.0': { $exists: true } }];
-  const ids = await spanIds(control, { topic, partition, from: { $lt: low }, $or });
-  await changeSpans(control, ids, (span) => forgetBefore(span, low));
 }
 
 /** The records of one partition that a generation skips, by offset, with the rejection of their dead letters. */

@@ -3,7 +3,6 @@ import {
   carryOver,
   closeRecords,
   emptySpan,
-  forgetBefore,
   type InLog,
   isEmptySpan,
   markLost,
@@ -150,18 +149,6 @@ test('a promotion keeps a record open for the new generation unless that one rea
     [8, 0, [1]],
     [9, 0, [1, 2, 5]],
   ]);
-});
-
-test('purged records and skips before the beginning of the log go, and those that stand unapplied stay', () => {
-  const span = spanWith(reject(6), reject(7), reject(8));
-  purgeRecords(span, new Set([reject(7), reject(8)].map(idOf)), { by: 'ann', at: at(1) });
-  for (const offset of [7, 8]) skipOffset(span, { offset, generations: [1], by: 'ann', at: at(1), why: 'w' });
-  forgetBefore(span, 8);
-  expect(fates(span)).toEqual([
-    [6, 0, [1]],
-    [8, 0, 'ann'],
-  ]);
-  expect(span.skips.map(({ offset }) => offset)).toEqual([8]);
 });
 
 test('a skip keeps its first operator, and goes with its last generation', () => {

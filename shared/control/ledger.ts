@@ -321,14 +321,6 @@ export function markLost({ records }: OpenSpan, generation: number, from: number
   }
 }
 
-/** Forgets the purged records and the skips before the beginning of their log: no worker reads them again. */
-export function forgetBefore(span: OpenSpan, low: number): void {
-  for (const [key, { offset, purged }] of span.records) {
-    if (purged && offset < low) span.records.delete(key);
-  }
-  span.skips = span.skips.filter(({ offset }) => offset >= low);
-}
-
 /** Skips an offset for further generations. An existing skip keeps its operator, reason and time. */
 export function skipOffset(span: OpenSpan, { generations, ...skip }: Skip): void {
   const before = span.skips.find(({ offset }) => offset === skip.offset);

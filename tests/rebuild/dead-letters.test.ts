@@ -3,17 +3,10 @@ import { redriveSelected } from '../../services/operations/dead-letters/redrive-
 import { readOwnRejects } from '../../services/operations/own-rejects.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
-import { forgetPurged } from '../../services/projector/dead-letters/forget-purged.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
-import {
-  ledgerOf,
-  purgeDeadLetters,
-  readLedgerRecords,
-  storeLost,
-  storeSkip,
-} from '../../shared/control/ledger-store.ts';
+import { ledgerOf, readLedgerRecords, storeLost, storeSkip } from '../../shared/control/ledger-store.ts';
 import { logGapsOf, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
@@ -214,16 +207,5 @@ describe('dead letters of several generations', () => {
         .count;
     };
     expect([await ownUpTo(60), await ownUpTo(59), await ownUpTo(39)]).toEqual([0, 1, 2]);
-  });
-
-  test('that were purged are forgotten when Kafka has deleted their records', async () => {
-    const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
-    const [topic = ''] = topics;
-    await rebuild.truncate(topic);
-    const ids: string[] = [];
-    for (const offset of [1, 2]) ids.push(await rebuild.deadLetter({ topic, offset }));
-    await purgeDeadLetters(rebuild.control, ids, { by: 'ann', at: present });
-    await forgetPurged(rebuild.control, rebuild.deps().log, topics);
-    expect([...(await readLedgerRecords(rebuild.control, ids)).keys()]).toEqual([ids[1]]);
   });
 });

@@ -27,7 +27,6 @@ describe('the sweeper of a projector', () => {
         now: () => new Date(),
         logger: pino({ level: 'silent' }),
         metrics: createMetrics(),
-        forgetPurged: async () => undefined,
         isOwner: () => true,
         announceSweep: () => undefined,
         ...changes,
@@ -57,17 +56,17 @@ describe('the sweeper of a projector', () => {
     const id = await storeDeadLetter(model, created('contact', 'con_old'), { now: new Date(0) });
     const bytes = await recordBytesOf(model.control).find({ _id: id }).toArray();
     const hasBytes = async () => (await recordBytesOf(model.control).countDocuments({ _id: id })) === 1;
-    let completeRuns = 0;
-    const forgetPurged = async () => {
-      completeRuns += 1;
+    let runs = 0;
+    const announceSweep = () => {
+      runs += 1;
     };
-    const sweeper = start({ forgetPurged }, { intervalMs: 10, pollMs: 5, nowMs: () => nowMs });
-    await eventually(async () => completeRuns === 1);
+    const sweeper = start({ announceSweep }, { intervalMs: 10, pollMs: 5, nowMs: () => nowMs });
+    await eventually(async () => runs === 1);
     // given a purge that ends before it removes the bytes
     await purgeDeadLetters(model.control, [id], { by: 'ann', at: new Date() });
     await recordBytesOf(model.control).insertMany(bytes);
     nowMs += 86_400_000;
-    await eventually(async () => completeRuns === 2);
+    await eventually(async () => runs === 2);
     expect(await hasBytes()).toBe(false);
     await sweeper.stop();
   });

@@ -15,8 +15,6 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
   control: Db;
   prefix: string;
   generation: number;
-  /** Forgets the purged records that no log has any more. */
-  forgetPurged: () => Promise<void>;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
   /** Announces how a sweep has ended. */
@@ -97,7 +95,6 @@ type SweeperTimes = {
  *
  *   eraseSince       erases the dead letters of deleted entities: Invariant 14 in docs/internals/retention.md
  *   sweepApplied     purges the data whose retention had passed at the watermark: Invariant 12
- *   forgetPurged     of a complete sweep: removes purged records from the ledger that no log has any more
  *
  * A complete sweep reads all conversations and all dead letters with bytes. The first sweep of an owner is complete,
  * the next one after a failure, and one a day.
@@ -147,8 +144,6 @@ export function startSweeper(
     if (erased.status === 'rejected') throw erased.reason;
     nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
-    // Last, because only this step needs Kafka. The purge above must work while Kafka is away.
-    if (isComplete) await deps.forgetPurged();
     outcome.succeed();
   };
   const sweeping = repeat(sweepIfOwner, {
