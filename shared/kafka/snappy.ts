@@ -55,15 +55,16 @@ function readBlock(content: Buffer, start: number, end: number, onBlock: OnBlock
   onBlock(bytes, cursor.index, end);
 }
 
-/** The kinds of elements, in the lower two bits of a tag. Copies of kind 1 and 2 have a distance of 1 and 2 bytes. */
+/** The kinds of elements, in the lower two bits of a tag. Kind 3 is a copy whose distance takes four bytes. */
 const literals = 0;
 const shortCopy = 1;
-const longCopy = 3;
+const mediumCopy = 2;
 
 /** A longer run of literals has its length in the 1 to 4 bytes after the tag. */
 const literalsInTagMax = 60;
 
 /** Decodes a block to `from` of the output. Throws if its output does not end at `toEnd`, as its size claims. */
+// eslint-disable-next-line complexity -- the elements of the format are one table; calls would slow down its loop
 function decode(
   input: Memory,
   start: number,
@@ -92,21 +93,24 @@ function decode(
       to += length;
       continue;
     }
-    const length = kind === shortCopy ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
-    const distance = readDistance(view, at, tag);
-    at += kind === longCopy ? 4 : kind;
+    let length = (tag >> 2) + 1;
+    let distance: number;
+    if (kind === shortCopy) {
+      length = ((tag >> 2) & 7) + 4;
+      distance = ((tag >> 5) << 8) | view.getUint8(at);
+      at += 1;
+    } else if (kind === mediumCopy) {
+      distance = view.getUint16(at, true);
+      at += 2;
+    } else {
+      distance = view.getUint32(at, true);
+      at += 4;
+    }
     if (distance === 0 || distance > to - from || to + length > toEnd) throw damaged('snappy');
     copyMatch(output, to, distance, length);
     to += length;
   }
   if (at !== end || to !== toEnd) throw damaged('snappy');
-}
-
-/** How far back in the output a copy begins. A short copy has the upper three bits in its tag. */
-function readDistance(view: DataView, at: number, tag: number): number {
-  const kind = tag & 3;
-  if (kind === shortCopy) return ((tag >> 5) << 8) | view.getUint8(at);
-  return kind === longCopy ? view.getUint32(at, true) : view.getUint16(at, true);
 }
 
 /** Reads an unsigned integer of one to four bytes. */
