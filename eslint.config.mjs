@@ -127,6 +127,13 @@ export default tseslint.config(
       'max-len': ['error', { code: 10_000, comments: 120, ignoreUrls: true }],
       'prefer-const': 'error',
       eqeqeq: 'error',
+      'no-nested-ternary': 'error',
+      'max-depth': ['error', 3],
+      'no-multi-assign': 'error',
+      'no-cond-assign': ['error', 'always'],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/prefer-includes': 'error',
+      '@typescript-eslint/prefer-string-starts-ends-with': 'error',
       'no-restricted-syntax': ['error', ...everywhere, secondNameOfTest, unlikeInOneArray, replacedFunction],
     },
   },
@@ -134,7 +141,8 @@ export default tseslint.config(
     files: ['{services,shared,infra,clients}/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {
-      'no-nested-ternary': 'error',
+      // A function with more branches than these gives its cases names: a guard, a function, a type.
+      complexity: ['error', 12],
       '@typescript-eslint/default-param-last': 'error',
       'no-restricted-syntax': ['error', ...everywhere, ...density],
     },

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { dieWithParent } from './dev-servers/parent-death.ts';
 
 type LogLine = Record<string, unknown> & { msg?: string };
@@ -108,20 +109,20 @@ export function startCommand(
       if (line.msg === message) resolve(line);
     }
   });
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-  if (onLine) createInterface({ input: child.stderr }).on('line', onLine);
-  child.once('error', (error) => (errors += error.message));
+  const errors = collectErrors(child, onLine);
   const exited = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });
   const logged = (message: string) =>
     new Promise<LogLine>((resolve, reject) => {
       const logLine = log.find((line) => line.msg === message);
-      if (logLine) return resolve(logLine);
+      if (logLine) {
+        resolve(logLine);
+        return;
+      }
       waiting.push({ message, resolve });
       void exited.then((code) => {
-        const lastOutput = `${errors}${JSON.stringify(log.at(-1))}`;
+        const lastOutput = `${errors()}${JSON.stringify(log.at(-1))}`;
         reject(new Error(`${name} ended with ${code} before it logged "${message}": ${lastOutput}`));
       });
     });
@@ -131,7 +132,7 @@ export function startCommand(
     log,
     logged,
     exited,
-    failures: () => failuresOf(name, child, log, errors),
+    failures: () => failuresOf(name, child, log, errors()),
     dropOutput: () => {
       lines.close();
       child.stdout.resume();
@@ -142,8 +143,24 @@ export function startCommand(
       return exited;
     },
     stdout: () => output.join('\n'),
-    stderr: () => errors,
+    stderr: errors,
   };
+}
+
+/** Returns a function that gives the error output so far, and why the command could not start. */
+function collectErrors(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  onLine: ServiceOptions['onLine'],
+): () => string {
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  child.once('error', (error) => {
+    errors += error.message;
+  });
+  if (onLine) createInterface({ input: child.stderr }).on('line', onLine);
+  return () => errors;
 }
 
 function failuresOf(name: string, { exitCode, signalCode }: ChildProcess, log: LogLine[], errors: string) {

@@ -6,7 +6,10 @@ export function clientSource({ paths, components: { schemas } }) {
   const tree = {};
   for (const { steps, ...method } of methods) {
     let branch = tree;
-    for (const step of steps.slice(0, -1)) branch = branch[step] ??= {};
+    for (const step of steps.slice(0, -1)) {
+      branch[step] ??= {};
+      branch = branch[step];
+    }
     branch[steps.at(-1)] = method;
   }
   return `${header}

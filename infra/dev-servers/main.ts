@@ -39,7 +39,10 @@ program
   .description('print the addresses as `export` lines for `eval`')
   .action(async () => {
     const { isUp, stack } = await readStack();
-    if (!stack || !isUp) return fail('The stack is not up. Start it: npm run stack -- up');
+    if (!stack || !isUp) {
+      fail('The stack is not up. Start it: npm run stack -- up');
+      return;
+    }
     print(`export KAFKA_BROKERS=${stack.kafkaBrokers}\nexport MONGODB_URL='${stack.mongodbUrl}'`);
   });
 program

@@ -116,6 +116,7 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
     random.between(Math.max(minValue ?? 1, 1), Math.min(maxValue ?? 90, 90));
   const isDrawnNull = (inner: Schema) => random.chance(0.25) || isUnmade(inner);
 
+  // eslint-disable-next-line complexity -- a table of the kinds of schemas
   const valueOf = (schema: Schema, field: string, given?: unknown): unknown => {
     if (!isPart(given)) return given;
     const { def } = (schema as Node)._zod;

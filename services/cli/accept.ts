@@ -35,8 +35,8 @@ export function addAccept(program: Command, select: SelectVerb): void {
     )
     .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {
-      const run = needsKafka.includes(finding) ? withServers(acceptOnKafka) : acceptOnMongo;
-      return select(run, { finding, generation, ...options });
+      const verb = needsKafka.includes(finding) ? withServers(acceptOnKafka) : acceptOnMongo;
+      select(verb, { finding, generation, ...options });
     });
 }
 

@@ -33,7 +33,8 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): Re
   return {
     use: async <T>(work: (clients: Clients) => Promise<T>): Promise<T> => {
       if (isClosed) throw new Error('the console ends');
-      const used = (current ??= open());
+      current ??= open();
+      const used = current;
       try {
         await used.connecting;
         return await work(used);

@@ -29,7 +29,8 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 beforeEach(() => {
-  requests.length = nowMs = 0;
+  requests.length = 0;
+  nowMs = 0;
 });
 
 const tokens = (scope?: string) =>

@@ -33,6 +33,7 @@ export function classify(error: unknown): Classified {
 }
 
 /** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */
+// eslint-disable-next-line complexity -- a table of guards, in order of precedence
 function ofKafka(error: KafkaError): Classified | null {
   const { name, type, retriable, code } = error;
   const as = (errorClass: ErrorClass, fix: string | null = null): Classified => ({

@@ -56,7 +56,7 @@ async function openVisitor(
     leave: async () => {
       await context.close();
       expect(faults).toEqual([]);
-      const isForeign = (address: string) => new URL(address).origin !== url && !/^data:/.test(address);
+      const isForeign = (address: string) => new URL(address).origin !== url && !address.startsWith('data:');
       expect(requests.filter(isForeign)).toEqual([]);
       expect(requests.length).toBeGreaterThan(0);
     },

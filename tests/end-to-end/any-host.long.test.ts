@@ -24,7 +24,7 @@ test('npm start works in a folder `sp ace ü` with the PATH of cron and a noexec
   const enter = mayMount ? ['unshare', '--mount', '--propagation', 'private', 'sh', '-c'] : ['sh', '-c'];
   const script = `${mayMount ? mount : ':'} && cd "$1" && exec npm start -- --size small`;
   const demo = startCommand([...enter, script, tmp, clone], environment, 'npm start', { ownGroup: true });
-  await eventually(() => /Data-As-Of/.test(demo.stdout()), demo.failures, { limitMs: 900_000 });
+  await eventually(() => demo.stdout().includes('Data-As-Of'), demo.failures, { limitMs: 900_000 });
   const processes = descendantsOf(demo.pid);
   expect(await demo.stop('SIGTERM')).toBe(0);
   await eventually(() => !processes.some(isRunning) || processes.filter(isRunning));

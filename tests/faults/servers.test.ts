@@ -84,4 +84,4 @@ describe('servers in trouble', () => {
 });
 
 /** Matches the time-out of any request, because a projector after a rebalance may send no write. */
-const isTimeOut = ({ error }: Record<string, unknown>) => /timed out/.test(JSON.stringify(error ?? ''));
+const isTimeOut = ({ error }: Record<string, unknown>) => JSON.stringify(error ?? '').includes('timed out');

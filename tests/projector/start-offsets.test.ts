@@ -171,7 +171,8 @@ describe('the offset at which a partition starts', () => {
     const read: LogClient['read'] = async (topics) => {
       const state = await log.read(topics);
       const ends = new Map(state.ends).set(key, { low: 0, end: 1, stable: 1 });
-      return (reads += 1) === 1 ? { ...state, ends } : state;
+      reads += 1;
+      return reads === 1 ? { ...state, ends } : state;
     };
     const partition = unstartedPartition();
     const fatal = await resume([partition], { log: { ...log, read } });
@@ -186,7 +187,8 @@ describe('the offset at which a partition starts', () => {
     ];
     let seeks = 0;
     const seek = () => {
-      if ((seeks += 1) === 2) throw new Error('Consumer group was not initialized');
+      seeks += 1;
+      if (seeks === 2) throw new Error('Consumer group was not initialized');
     };
     expect(await resume(partitions, { seek })).toEqual([]);
     expect(partitions.map(({ position }) => position)).toEqual([0, 0, 0]);

@@ -64,7 +64,9 @@ describe('a projector that follows the registry', () => {
     const reads = { count: 0 };
     const collectionOnce = (name: string) => {
       const collection = control.collection(name);
-      if (name !== 'generations' || (reads.count += 1) > 1) return collection;
+      if (name !== 'generations') return collection;
+      reads.count += 1;
+      if (reads.count > 1) return collection;
       return Object.create(collection, { findOne: { value: () => first } }) as never;
     };
     const hanging = Object.create(control, { collection: { value: collectionOnce } }) as Db;

@@ -96,7 +96,8 @@ describe('a promotion is refused, and changes nothing, for', () => {
       const { log } = rebuild.deps();
       let reads = 0;
       const read = async (topics: string[]) => {
-        if ((reads += 1) === 3) {
+        reads += 1;
+        if (reads === 3) {
           await progressOf(rebuild.control).updateOne(
             { _id: `2/${topic}/0` },
             { $set: { 'applied.position': 8 } },

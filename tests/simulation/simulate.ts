@@ -211,9 +211,8 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
     for (const { one, records, chunk } of taken) {
       const { partition, epoch } = one;
       if (!(await replied(() => completeFanOuts(deps, chunk, outcome).then(() => true)))) continue;
-      for (const { deadLetter } of records) {
-        if (deadLetter) deadLetters.add(deadLetter);
-      }
+      const rejected = records.flatMap(({ deadLetter }) => deadLetter ?? []);
+      for (const deadLetter of rejected) deadLetters.add(deadLetter);
       one.position += records.length;
       partition.applied = Math.max(partition.applied, one.position);
       // The group refuses the commit of a worker that is no longer a member.

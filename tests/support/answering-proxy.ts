@@ -26,7 +26,8 @@ export function createAnsweringProxy(mongodbUrl: string) {
   const state = { answer: (_: ProxiedCommand): Answer | null => null, connections: 0 };
   const forward = (client: Socket) => {
     const upstream = connect(Number(target.port || 27_017), target.hostname);
-    const connection = (state.connections += 1);
+    state.connections += 1;
+    const connection = state.connections;
     let application: string | null = null;
     let received = Buffer.alloc(0);
     client.on('data', (chunk: Buffer) => {

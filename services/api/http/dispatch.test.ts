@@ -77,7 +77,8 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 beforeEach(() => {
-  ended = held = 0;
+  ended = 0;
+  held = 0;
   gzip = zlibEncoders.gzip;
   interrupted = [];
   caller = { keyId: 'key_1', orgId: 'org_1' };

@@ -62,20 +62,8 @@ export type ReadBudget = {
  * each of its keys, gets only a share of the bytes, and never every connection, so it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
-  const reads = createUseCounter();
-  const bytesHeld = createUseCounter();
+  const { reads, bytesHeld, add, hasCapacity, mayRead } = createCapacity(bytesMax, connectionsMax);
   const waiting = new Set<Waiting>();
-  const add = (caller: Caller, count: number, bytes: number) => {
-    reads.add(caller, count);
-    bytesHeld.add(caller, bytes);
-  };
-  const hasCapacity = (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax;
-  const mayRead = (caller: Caller, bytes: number) => {
-    const { org, key } = reads.of(caller);
-    const hasConnection = org < Math.max(1, connectionsMax - 1) && key < Math.max(1, connectionsMax - 2);
-    return hasConnection && isWithinShare(bytesMax, bytes, bytesHeld.of(caller));
-  };
-
   const admitWaiting = () => {
     for (const read of waiting) {
       if (!mayRead(read.caller, read.bytes)) continue;
@@ -88,7 +76,10 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
   };
   return {
     acquire: async (caller, bytes, request) => {
-      if (waiting.size === 0 && mayRead(caller, bytes) && hasCapacity(bytes)) return add(caller, 1, bytes);
+      if (waiting.size === 0 && mayRead(caller, bytes) && hasCapacity(bytes)) {
+        add(caller, 1, bytes);
+        return;
+      }
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const refuse = (error: Error) => {
         waiting.delete(read);
@@ -122,5 +113,25 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     },
     usage: () => ({ reads: reads.all(), bytes: bytesHeld.all(), waiting: waiting.size }),
     isHalfUsed: () => bytesHeld.all() > bytesMax / 2,
+  };
+}
+
+/** The reads in progress and the bytes that are held, of all callers and of each one. */
+function createCapacity(bytesMax: number, connectionsMax: number) {
+  const reads = createUseCounter();
+  const bytesHeld = createUseCounter();
+  return {
+    reads,
+    bytesHeld,
+    add: (caller: Caller, count: number, bytes: number) => {
+      reads.add(caller, count);
+      bytesHeld.add(caller, bytes);
+    },
+    hasCapacity: (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax,
+    mayRead: (caller: Caller, bytes: number) => {
+      const { org, key } = reads.of(caller);
+      const hasConnection = org < Math.max(1, connectionsMax - 1) && key < Math.max(1, connectionsMax - 2);
+      return hasConnection && isWithinShare(bytesMax, bytes, bytesHeld.of(caller));
+    },
   };
 }

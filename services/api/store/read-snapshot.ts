@@ -165,8 +165,7 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
     const found = await readGeneration(sources, active, latest, limits);
     requireComplete(found);
     cache.awaited = null;
-    const dataAsOf = found.snapshot.dataAsOf > latest.dataAsOf ? found.snapshot.dataAsOf : latest.dataAsOf;
-    return { ...found.snapshot, dataAsOf };
+    return { ...found.snapshot, dataAsOf: laterOf(found.snapshot.dataAsOf, latest.dataAsOf) };
   }
   const found = await readGeneration(sources, active, sources.databasesOf(generation), limits);
   if (latest === null) requireComplete(found);
@@ -180,6 +179,8 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
   sources.logger.info({ generation }, 'serving generation');
   return found.snapshot;
 }
+
+const laterOf = (a: Date, b: Date): Date => (a > b ? a : b);
 
 /** The active generation, as it is stored now. */
 type FoundGeneration = {

@@ -14,7 +14,8 @@ let lost: () => Promise<typeof none>;
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
   isAway = false;
-  batches.length = lines.length = 0;
+  batches.length = 0;
+  lines.length = 0;
   const { tracesLost } = createMetrics();
   queue = startTraceQueue({
     write: async (batch) => {

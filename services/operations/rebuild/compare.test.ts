@@ -65,7 +65,10 @@ describe('a comparison', () => {
     let round = 0;
     const changing: PairSource = {
       ...comparisonOf([]),
-      reread: async () => [{ expected: tag(0, 'old'), actual: tag(0, (round += 1) < 3 ? 'new' : 'old') }],
+      reread: async () => {
+        round += 1;
+        return [{ expected: tag(0, 'old'), actual: tag(0, round < 3 ? 'new' : 'old') }];
+      },
     };
     expect(await comparing(changing)).toMatchObject({ differing: 0, differences: 0 });
     expect(round).toBe(3);

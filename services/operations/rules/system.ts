@@ -59,7 +59,7 @@ export const systemRules = {
     severity: 'bad',
     blocks: everyStep,
     evaluate: ({ kafka: { problem } }) =>
-      problem && (/^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`),
+      problem && (problem.startsWith('Kafka ') ? problem : `Kafka (KAFKA_BROKERS): ${problem}`),
   },
   settings: {
     severity: 'attention',

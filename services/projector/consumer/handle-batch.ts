@@ -33,9 +33,13 @@ export function handleBatch(
   const fetched = fetchedFrom(payload.batch);
   if (fetched.error !== null) {
     assigned.fetchState.onFetchFailed(fetched.error);
-    return assignment.backOff(assigned);
+    assignment.backOff(assigned);
+    return;
   }
-  if (fetched.throttledMs > 0) return assigned.fetchState.onFetchThrottled(fetched.throttledMs);
+  if (fetched.throttledMs > 0) {
+    assigned.fetchState.onFetchThrottled(fetched.throttledMs);
+    return;
+  }
   assigned.fetchState.onFetchSucceeded();
   if (fetched.offset !== expected) {
     // With several brokers, kafkajs may deliver a batch that was fetched for an earlier assignment.
@@ -43,12 +47,14 @@ export function handleBatch(
       { topic, partition, fetchedOffset: fetched.offset, expected },
       'batch starts at an unexpected offset; fetching again',
     );
-    return seek(consumer, assigned, expected);
+    seek(consumer, assigned, expected);
+    return;
   }
   // The log of the new leader may lack applied records. The gap detector compares it within a second or two.
   if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) {
     assigned.fetchState.markUncompared(fetched.leaderEpoch);
-    return assignment.backOff(assigned);
+    assignment.backOff(assigned);
+    return;
   }
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
   assignment.positions.observe(key, { end: received.endOffset });

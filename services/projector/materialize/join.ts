@@ -139,33 +139,36 @@ export function join(kind: Kind, joining: Joining, references: References): Join
   for (const edge of edgesOf(kind)) {
     const ids = idsOver(edge, joining, references);
     for (const id of ids) refs.push(refOf(edge.name, id));
-    switch (edge.type) {
-      case 'owner':
-        for (const id of ids) {
-          const owner = findReferenced(edge, id, joining, references);
-          ownerDeleted ||= owner?.deletedAt !== undefined;
-          ownerMissing ||= owner?.state === undefined;
-        }
-        break;
-      case 'children': {
-        const children = childrenOf(references, edge, joining);
-        for (const { _id } of children) refs.push(refOf(edge.name, _id));
-        resolved[edge.name] = embeddedChildren(edge, children);
-        break;
+    if (edge.type === 'owner') {
+      for (const id of ids) {
+        const owner = findReferenced(edge, id, joining, references);
+        ownerDeleted ||= owner?.deletedAt !== undefined;
+        ownerMissing ||= owner?.state === undefined;
       }
-      case 'through':
-        resolved[edge.name] = embeddedStates(edge, ids, joining, references);
-        break;
-      case 'reference': {
-        const states = embeddedStates(edge, ids, joining, references);
-        // A single edge names at most one entity.
-        resolved[edge.name] = edge.single ? (states[0] ?? null) : states;
-        break;
-      }
+      continue;
     }
+    if (edge.type === 'children') {
+      const children = childrenOf(references, edge, joining);
+      for (const { _id } of children) refs.push(refOf(edge.name, _id));
+      resolved[edge.name] = embeddedChildren(edge, children);
+      continue;
+    }
+    resolved[edge.name] = embeddedReferences(edge, ids, joining, references);
   }
   const { joined, isPending } = projections[kind].join(resolved);
   return { joined, isPending, refs, ownerDeleted, ownerMissing };
+}
+
+/** The state of the entity that a single edge names, or the states that any other edge leads to. */
+function embeddedReferences(
+  edge: Edge,
+  ids: string[],
+  joining: Joining,
+  references: References,
+): StoredState[] | StoredState | null {
+  const states = embeddedStates(edge, ids, joining, references);
+  const isSingle = edge.type === 'reference' && edge.single;
+  return isSingle ? (states[0] ?? null) : states;
 }
 
 /** The children that fit into a document, and after which of them the document has more; null if they are all. */

@@ -109,7 +109,7 @@ function planWrite<K extends Kind>(
   const rejections: RejectedChange<K>[] = [];
   let last: Change<K> | undefined;
   let entity: Entity | null = current ?? null;
-  const accepted = refused.size === 0 ? changes : changes.filter((change) => !refused.has(change));
+  const accepted = withoutRefused(changes, refused);
   for (const change of accepted) {
     if (isRepetition(entity, change)) repeated.add(change);
     const next = evolve(entity, change, rules);
@@ -122,6 +122,10 @@ function planWrite<K extends Kind>(
   const isDone = !last && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
   return entity && !isDone ? plannedWrite(deps, kind, target, entity, accepted, last) : null;
 }
+
+/** Almost always no change is refused. */
+const withoutRefused = <K extends Kind>(changes: Change<K>[], refused: Work<K>['refused']): Change<K>[] =>
+  refused.size === 0 ? changes : changes.filter((change) => !refused.has(change));
 
 /** `last` is the last of the changes that changed the entity. */
 function plannedWrite<K extends Kind>(

@@ -146,9 +146,18 @@ async function writeTogether<K extends Kind>(
   }
   if (toRecheck.length > 0) written.outdated = await recheckReferences(store, kind, toRecheck, references);
   written.unfinished.push(...written.outdated);
-  if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
-  if (written.outdated.length > 0) deps.onRepeated?.(kind, 'reference', written.outdated.length);
+  reportRepeated(deps, kind, 'conflict', conflicted.size);
+  reportRepeated(deps, kind, 'reference', written.outdated.length);
   return written;
+}
+
+function reportRepeated(
+  { onRepeated }: ReconcileDeps,
+  kind: Kind,
+  cause: RepeatCause,
+  documents: number,
+): void {
+  if (documents > 0) onRepeated?.(kind, cause, documents);
 }
 
 /** Whether the written document stores other references than the living document before it. */
