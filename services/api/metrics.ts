@@ -52,19 +52,19 @@ export function createMetrics(): Metrics {
 const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   durations: new Histogram({
     name: 'api_request_duration_seconds',
-    help: 'Time from the request to the end of its response; method GET, HEAD, OPTIONS or other, route by its pattern, status 499 if the client left before it',
+    help: 'Time from the request to the end of its response. `route` is the pattern of the path; status 499 means that the client closed the connection first',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   }),
   inFlight: new Gauge({
     name: 'api_requests_in_flight',
-    help: 'Requests in progress, until their clients have taken the response',
+    help: 'Requests in progress, until their clients have received the response',
     registers,
   }),
   requestsRefused: new Counter({
     name: 'api_requests_refused_total',
-    help: 'Requests refused because a limit was in use, by reason: share (429), requests (503: all of `API_REQUESTS_MAX`), memory (503: all of `API_ANSWERS_MB_MAX`)',
+    help: 'Requests refused because a limit was reached, by reason: share (429), requests (503, `API_REQUESTS_MAX`), memory (503, `API_ANSWERS_MB_MAX`)',
     labelNames: ['reason'] as const,
     registers,
   }),
@@ -75,7 +75,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   }),
   authFailuresCounted: new Counter({
     name: 'api_auth_failures_total',
-    help: 'Requests without a valid key, by reason (`shared_token`: also the token of an archived or blocked key): many unknown ones mean that a client guesses keys',
+    help: 'Requests without a valid key, by reason (`shared_token`: an archived or blocked key has the same token): a high rate of unknown means guessed keys',
     labelNames: ['reason'] as const,
     registers,
   }),
@@ -94,7 +94,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
 const dataMetrics = (registers: Registry[]): DataMetrics => ({
   generation: new Gauge({
     name: 'api_generation',
-    help: 'The generation that is served: replicas differ only for seconds after a promotion',
+    help: 'The generation that this process serves: processes differ only for seconds after a promotion',
     registers,
   }),
   dataAge: new Gauge({
@@ -109,18 +109,18 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   documentsLeftOut: new Counter({
     name: 'api_documents_left_out_total',
-    help: 'Documents that lists left out because an edit by hand has broken them, by kind, counted for each page',
+    help: 'Documents that lists left out because an edit by hand had broken them, by kind, counted for each page',
     labelNames: ['kind'] as const,
     registers,
   }),
   ready: new Gauge({
     name: 'api_ready',
-    help: '1 while the replica can answer from MongoDB, 0 while `/readyz` answers 503: if all are 0, clients get errors',
+    help: '1 while this process can answer from MongoDB, 0 while `/readyz` answers 503: if all are 0, clients get errors',
     registers,
   }),
   logGap: new Gauge({
     name: 'api_log_gap_timestamp_seconds',
-    help: 'Unix time at which a projector found a gap in the log of the served generation, which stops all its projectors; 0 without a gap',
+    help: 'Unix time at which a projector found a gap in the log of the active generation, which stops all its projectors; 0 if there is no gap',
     registers,
   }),
   tracesLost: new Counter({

@@ -48,7 +48,11 @@ describe('a partition', () => {
     ['whose records have just come', { cause: 'undelivered', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a chunk', {}, 'applies a chunk'],
-    ['without a start offset', { cause: 'starting' }, 'the start offset of a partition is not found yet'],
+    [
+      'without a start offset',
+      { cause: 'starting' },
+      'the projector has not found the start offset of a partition yet',
+    ],
     [
       'that a silent member has',
       { cause: 'starting', owner: { memberId: 'm-1', clientId: 'm', host: 'h' } },

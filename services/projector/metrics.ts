@@ -87,7 +87,7 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   }),
   foreignCommits: new Counter({
     name: 'projector_foreign_commits_total',
-    help: 'Partitions whose committed offset was ahead of the recorded position: another client commits in the group, or MongoDB was restored. No record is skipped',
+    help: 'Partitions whose committed offset was ahead of the recorded position: a different client commits in the group, or MongoDB was restored. No record is skipped',
     labelNames: ['topic'],
     registers,
   }),
@@ -99,21 +99,21 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   }),
   stageSeconds: new Histogram({
     name: 'projector_stage_duration_seconds',
-    help: 'Time of the first record of a batch in each stage, one after the other: the longest one limits the throughput. docs/metrics.md lists the stages',
+    help: 'Time that the first record of a batch spends in each stage: the longest stage limits the throughput. docs/metrics.md lists the stages',
     labelNames: ['stage'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   }),
   batchSeconds: new Histogram({
     name: 'projector_batch_duration_seconds',
-    help: 'Time to apply a batch of records, its fan-outs included, without its wait for other topics or partitions',
+    help: 'Time to apply a batch of records, including its fan-outs, but not its wait for other topics or partitions',
     labelNames: ['topic'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   }),
   batchRecords: new Histogram({
     name: 'projector_batch_records',
-    help: 'Records applied together, 1,000 at most: small batches cost more for each record',
+    help: 'Number of records applied together, at most 1,000: small batches cost more for each record',
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
     registers,
   }),
@@ -128,13 +128,13 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   }),
   deadLettersUnapplied: new Gauge({
     name: 'projector_dead_letters_unapplied',
-    help: 'Unapplied dead letters of the generation, by reason, the same number from every projector: readers lack their effect until a redrive or a purge',
+    help: 'Unapplied dead letters of the generation, by reason. Every projector reports the same number. Readers do not see these changes until a redrive',
     labelNames: ['topic', 'reason'],
     registers,
   }),
   deadLetterBytes: new Gauge({
     name: 'projector_dead_letters_filled_ratio',
-    help: 'Used part of its share of `DEAD_LETTER_MEGABYTES_MAX`, of the fullest topic: at 1, the projector stores further dead letters without bytes',
+    help: 'Used part of the share of `DEAD_LETTER_MEGABYTES_MAX` that the fullest topic has: at 1, the projector stores new dead letters without bytes',
     registers,
   }),
 });
@@ -142,23 +142,23 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
 const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   repeated: new Counter({
     name: 'projector_reconciles_repeated_total',
-    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed). Many mean that workers contend',
+    help: 'Documents reconciled again, by cause: `conflict` (a different write came first), `reference` (a reference changed). A high rate means contention',
     labelNames: ['kind', 'cause'],
     registers,
   }),
   fanOutWaiting: new Gauge({
     name: 'projector_fan_out_waiting_documents',
-    help: 'Documents that the fan-outs in progress have still to refresh, up to 2,000 for each partition: a large fan-out holds its partition',
+    help: 'Documents that the fan-outs in progress still have to refresh, up to 2,000 for each partition: a partition waits for its large fan-out',
     registers,
   }),
   sweepFailing: new Gauge({
     name: 'projector_sweep_failing',
-    help: '1 while the last retention sweep of this projector has failed: data past its retention stays in MongoDB, though the API does not serve it',
+    help: '1 if the last retention sweep of this projector failed: expired data stays in MongoDB, but the API does not serve it',
     registers,
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents that the projector could not refresh: MongoDB refuses them, an edit made them unreadable, or the code threw an error. They stay out of date',
+    help: 'Documents that the projector could not refresh: MongoDB refuses them, an edit made them unreadable, or the code failed. They stay outdated',
     labelNames: ['kind'],
     registers,
   }),
@@ -167,25 +167,25 @@ const engineMetrics = (registers: Registry[]): EngineMetrics => ({
 const lagMetrics = (registers: Registry[]): LagMetrics => ({
   lag: new Gauge({
     name: 'projector_lag_records',
-    help: 'Records between the applied position and the end of the log, of the partitions of this projector',
+    help: 'Records between the applied position and the end of the log, for the partitions of this projector',
     labelNames: ['topic', 'partition'],
     registers,
   }),
   position: new Gauge({
     name: 'projector_applied_offset',
-    help: 'Offset of the next record to apply: a partition with lag whose offset stands still is stuck',
+    help: 'Offset of the next record to apply: a partition with lag is stuck if its offset does not change',
     labelNames: ['topic', 'partition'],
     registers,
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'Upper bound of the age of the oldest record to apply, by the ends of the log; 0 if there is none. In a new generation it counts from the first start',
+    help: 'Upper bound of the age of the oldest record to apply, from the ends of the log; 0 if there is none. In a new generation, counted from its first start',
     labelNames: ['topic'],
     registers,
   }),
   maxLag: new Gauge({
     name: 'projector_max_lag_seconds',
-    help: 'Longest lag of the generation so far, if it was a minute or more: above `delete.retention.ms` the generation may hold erased entities',
+    help: 'Longest lag of the generation so far, if it was a minute or more: above `delete.retention.ms`, the generation may contain deleted entities',
     registers,
   }),
   staleness: new Gauge({
@@ -195,7 +195,7 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
   }),
   held: new Gauge({
     name: 'projector_watermark_held_seconds',
-    help: 'Lag of the watermark beyond `LATENESS_ALLOWANCE_SECONDS`, under the cause that holds it; 0 under the other causes',
+    help: 'Lag of the watermark beyond `LATENESS_ALLOWANCE_SECONDS`, for the cause that delays it; 0 for all other causes',
     labelNames: ['cause'],
     registers,
   }),

@@ -2,15 +2,16 @@
 export const holdCauses = {
   backlog: 'records wait to be applied',
   undelivered: 'the broker has not delivered the next records: a quota may throttle this client',
-  new_leader: 'the next records wait until the log of a new leader is compared with the applied one',
+  new_leader:
+    'the next records wait until the projector has compared the log of a new leader with the applied log',
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
-  one_at_a_time: 'a build loads one chunk at a time, and the present one is of another partition',
+  one_at_a_time: 'a build loads one chunk at a time, and the current chunk is from a different partition',
   open_transaction: 'a transaction of a producer is open, and hides the records behind it',
   conflicting:
-    'documents are written again and again, since other writes or changes of their references come first',
+    'documents are written again and again, because other writes or changes of their references come first',
   failing: 'a chunk fails and is retried',
-  starting: 'the start offset of a partition is not found yet',
+  starting: 'the projector has not found the start offset of a partition yet',
   unreadable: 'a log cannot be read: no leader, or a broker that does not answer or reports an error',
   unassigned: 'no projector applies a partition',
   unsaved: 'progress cannot be saved: MongoDB does not answer',

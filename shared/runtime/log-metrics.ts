@@ -5,7 +5,7 @@ import type { LogOutput } from './log-output.ts';
 export function registerLinesLost(registry: Registry, { linesLost }: Pick<LogOutput, 'linesLost'>): void {
   new Counter({
     name: 'support_log_lines_lost_total',
-    help: 'Log lines that were lost because stdout took none: its reader has stopped, or its disk is full',
+    help: 'Log lines that were lost because stdout did not accept them: its reader has stopped, or its disk is full',
     registers: [registry],
     collect() {
       this.reset();

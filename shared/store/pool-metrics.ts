@@ -22,7 +22,7 @@ export function registerPools(registry: Registry, pools: Record<string, MongoCli
   });
   new Gauge({
     name: 'support_mongodb_checkouts_waiting',
-    help: 'Operations that wait for a connection to MongoDB, by pool: above 0 for long, the pool is too small or MongoDB too slow',
+    help: 'Operations that wait for a connection to MongoDB, by pool: if it stays above 0, the pool is too small or MongoDB is too slow',
     labelNames: ['pool'],
     registers,
     collect() {
