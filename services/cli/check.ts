@@ -2,6 +2,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import type { Db, MongoClient } from 'mongodb';
 import { tryAnnouncement } from '../../shared/control/processes.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
+import type { Brokers } from '../../shared/kafka/brokers.ts';
 import { explained } from '../../shared/kafka/errors.ts';
 import { describeHidden } from '../../shared/kafka/find-topics.ts';
 import { readTopicSettings, refusedSettings, topicWarnings } from '../../shared/kafka/topic-settings.ts';
@@ -24,7 +25,6 @@ import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts
 import { createReadSnapshots } from '../api/store/read-snapshot.ts';
 import { createSnapshotSources } from '../api/store/snapshot-sources.ts';
 import { projectorConfig } from '../projector/config.ts';
-import type { Brokers } from '../projector/startup/brokers.ts';
 import {
   connectBrokers,
   connectStore,
@@ -150,12 +150,12 @@ async function withClients(
   use: (clients: Clients) => Promise<void>,
 ): Promise<void> {
   const mongo = createMongo(config.MONGODB_URL, 'cli');
-  const { clients, admin, log, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
+  const { clients, brokers, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
   const connect = async () => {
     await clients;
   };
   try {
-    await use({ mongo, brokers: { admin, log, connect, disconnect: close } });
+    await use({ mongo, brokers: { ...brokers, connect } });
   } finally {
     await Promise.all([close(), closeWithin(mongo.close())]);
   }

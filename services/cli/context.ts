@@ -1,8 +1,8 @@
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import kafkajs, { type Kafka } from 'kafkajs';
 import { monitorPools } from '../../shared/control/pool-monitor.ts';
+import { type Brokers, createBrokers } from '../../shared/kafka/brokers.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { explained, isRefusal } from '../../shared/kafka/errors.ts';
-import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
@@ -55,7 +55,7 @@ const reportWaitAfterMs = 5_000;
  */
 const connectTimeoutMs = 25_000;
 
-export type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
+export type KafkaClients = Pick<Brokers, 'admin' | 'log'> & { kafka: Kafka };
 
 export type KafkaConfig = KafkaSettings & { LOG_LEVEL: string };
 
@@ -69,20 +69,16 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
     lastError = message;
   };
   const kafka = createKafka(config, logger, { ...(retries !== undefined && { retries }), onError });
-  const admin = kafka.admin();
-  const log = createLogClient(kafka);
+  const brokers = createBrokers(kafka);
   const clients = (async (): Promise<KafkaClients> => {
-    // The clients connect one after the other: if the first fails, the second must not connect after the disconnect and
-    // keep the process alive.
-    const connecting = admin.connect().then(() => log.connect());
     const silence = `no answer for ${connectTimeoutMs / 1_000} s`;
     const silent = () => Promise.reject(new kafkajs.KafkaJSConnectionError(lastError ?? silence));
-    await explainFailure('Kafka (KAFKA_BROKERS)', within(connectTimeoutMs, connecting, silent));
-    return { kafka, admin, log };
+    await explainFailure('Kafka (KAFKA_BROKERS)', within(connectTimeoutMs, brokers.connect(), silent));
+    return { kafka, ...brokers };
   })();
   clients.catch(() => undefined);
-  const close = () => closeWithin(Promise.allSettled([admin.disconnect(), log.disconnect()]));
-  return { clients, admin, log, lastError: () => lastError, logger, close };
+  const close = () => closeWithin(brokers.disconnect());
+  return { clients, brokers, lastError: () => lastError, logger, close };
 }
 
 /** Connects to Kafka, and disconnects after `use`. */

@@ -1,4 +1,5 @@
 import { monitorPools } from '../../shared/control/pool-monitor.ts';
+import { createBrokers } from '../../shared/kafka/brokers.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
@@ -23,7 +24,8 @@ const poolMonitor = monitorPools({
   logger,
 });
 // One retry only: a page must show soon that Kafka is unavailable. The next load of the page tries again.
-const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
+const client = createKafka(config, logger, { retries: 1 });
+const kafka = reconnectingKafka(() => createBrokers(client));
 const { address, close } = await startedOrExit(
   logger,
   startConsole({ config, mongo, kafka, logger, livenessFailure: poolMonitor.failure }),

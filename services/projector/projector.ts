@@ -3,6 +3,7 @@ import type { Kafka } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { processText, removeOldProcesses } from '../../shared/control/processes.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
+import { type Brokers, createBrokers } from '../../shared/kafka/brokers.ts';
 import { withFix } from '../../shared/kafka/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
@@ -15,7 +16,6 @@ import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { shutDown } from './shut-down.ts';
-import { type Brokers, createBrokers } from './startup/brokers.ts';
 import { getReady, type Ready } from './startup/get-ready.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
 
@@ -68,7 +68,7 @@ export async function startProjector(deps: ProjectorDeps): Promise<RunningProjec
     const refusal = error instanceof StartRefused ? error : withFix(error);
     await announcement.end('refused', refusal.message);
     // Not awaited, because silent brokers would delay the end of the process.
-    void brokers.disconnect().catch(() => undefined);
+    void brokers.disconnect();
     throw refusal;
   }
 }

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { readConsoleConfig } from '../../services/console/config.ts';
 import { reconnectingKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
+import { createBrokers } from '../../shared/kafka/brokers.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { eventually } from '../support/eventually.ts';
@@ -48,7 +49,7 @@ export async function openConsole(environment: Record<string, string | undefined
   mongo.on('commandStarted', ({ commandName }) => commands.add(commandName));
   const client = createKafka(config, logger, { retries: 1 });
   client.logger().setLogLevel(logLevel.DEBUG);
-  const kafka = reconnectingKafka(client);
+  const kafka = reconnectingKafka(() => createBrokers(client));
   const { address, close } = await startConsole({
     config,
     mongo,

@@ -1,9 +1,9 @@
 import type { MongoClient } from 'mongodb';
+import type { Brokers } from '../../../shared/kafka/brokers.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Announcement } from '../announce-projector.ts';
 import type { ProjectorConfig } from '../config.ts';
 import { initializeMetrics, type Metrics } from '../metrics.ts';
-import type { Brokers } from './brokers.ts';
 import { connectBrokers, connectStore, enterGroup, type Opened, openModel } from './preconditions.ts';
 import { type OnWait, waiting } from './wait-until.ts';
 

@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { type Generation, groupIdOf } from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
+import type { Brokers } from '../../../shared/kafka/brokers.ts';
 import { explainRefusal, GroupTaken, inGroup } from '../../../shared/kafka/group-members.ts';
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
@@ -10,7 +11,6 @@ import { controlDatabase, generationDatabase, requireWritable } from '../../../s
 import { readHello } from '../../../shared/store/hello.ts';
 import type { ProjectorConfig } from '../config.ts';
 import { refuseGaps } from '../generations/ending.ts';
-import type { Brokers } from './brokers.ts';
 import { checkProgress } from './check-progress.ts';
 import { openIndexes, openRegistry } from './open-store.ts';
 import { openProtocol, refuseOtherCluster } from './refuse.ts';

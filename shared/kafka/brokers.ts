@@ -1,13 +1,14 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { createLogClient, type LogClient } from '../../../shared/kafka/log-client.ts';
+import { createLogClient, type LogClient } from './log-client.ts';
 
-/** The clients of Kafka that a projector uses beside its consumer. */
+/** The clients of Kafka that a process uses beside a consumer or a producer. */
 export type Brokers = {
   /** kafkajs: it reads groups and the settings of topics. */
   admin: Admin;
   /** Reads the logs of the topics. */
   log: LogClient;
   connect: () => Promise<void>;
+  /** Never rejects. */
   disconnect: () => Promise<unknown>;
 };
 
@@ -23,6 +24,6 @@ export function createBrokers(kafka: Kafka): Brokers {
       await admin.connect();
       await log.connect();
     },
-    disconnect: () => Promise.all([admin.disconnect(), log.disconnect()]),
+    disconnect: () => Promise.allSettled([admin.disconnect(), log.disconnect()]),
   };
 }
