@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Gauge } from 'prom-client';
 import { servedVersions } from '../../shared/control/generations.ts';
-import { createHeartbeat, type Own } from '../../shared/control/heartbeat.ts';
+import { type AnnouncedEntry, createHeartbeat } from '../../shared/control/heartbeat.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import type { Replica } from '../../shared/control/processes.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -45,7 +45,7 @@ export function announceReplica(deps: AnnounceReplicaDeps) {
     // A slow read must not delay the announcement. The API logs and counts the errors of MongoDB elsewhere.
     void showLogGap(generation).catch(() => undefined);
   };
-  const read = (): Own<Replica> => ({
+  const read = (): AnnouncedEntry<Replica> => ({
     role: 'api',
     state: 'running',
     reason: null,

@@ -1,7 +1,7 @@
 import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { countUnapplied } from '../../shared/control/ledger-store.ts';
 import { findReadModel, type LostCollection, readLost } from '../../shared/control/manifest.ts';
-import { liveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
+import { readLiveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
 import type { TokenOwners } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
@@ -78,7 +78,7 @@ export async function readFacts(
     await Promise.all([
       Promise.all(undropped.map((generation) => readGeneration(deps, shared, generation))),
       readNoMajoritySince(control),
-      liveReplicas(control, now),
+      readLiveReplicas(control, now),
       readLost(control, registry?.manifest),
       readOptional(notCounted, 'dead letters', async () =>
         (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),

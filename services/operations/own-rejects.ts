@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { type LedgerRecord, recordId } from '../../shared/control/ledger.ts';
 import { readSpans, unappliedRecords } from '../../shared/control/ledger-store.ts';
-import { isFollowed, watermark } from '../../shared/control/progress.ts';
+import { isFollowed, readWatermark } from '../../shared/control/progress.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 
 /** The dead letters of a generation that the active one does not have: the first one, and their number. */
@@ -22,7 +22,7 @@ export async function readOwnRejects(control: Db, compared: ComparedGenerations)
   const own: OwnRejects = { first: null, count: 0 };
   if (number === active) return own;
   const isActiveFollowed = await isFollowed(control, active, now);
-  const activeCompleteTo = isActiveFollowed ? await watermark(control, active) : completeTo;
+  const activeCompleteTo = isActiveFollowed ? await readWatermark(control, active) : completeTo;
   if (!completeTo || !activeCompleteTo) return own;
   const isComparable = ({ firstAt }: LedgerRecord) => firstAt < completeTo && firstAt < activeCompleteTo;
   const isOwn = ({ generations }: LedgerRecord) =>

@@ -9,7 +9,7 @@ import {
   declaredIndexes,
   describeIndexFault,
   type IndexFault,
-  indexFaults,
+  readIndexFaults,
 } from '../../shared/store/structures.ts';
 
 /** The faults in the database of a generation. */
@@ -34,7 +34,7 @@ export async function readStructures(
   const name = database.databaseName;
   if (state === 'dropping') return { database: name, lost: [], faults: [] };
   const lost = await readLost(database, manifest);
-  const faults = await indexFaults(database, declaredIndexes);
+  const faults = await readIndexFaults(database, declaredIndexes);
   return { database: name, lost, faults: faults.filter(({ kind }) => !isLost(lost, kind)) };
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { createHeartbeat, type Heartbeat, type Own } from '../../shared/control/heartbeat.ts';
+import { type AnnouncedEntry, createHeartbeat, type Heartbeat } from '../../shared/control/heartbeat.ts';
 import type { Projector } from '../../shared/control/processes.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { ProjectorConfig } from './config.ts';
@@ -19,7 +19,7 @@ type AnnouncementDeps = { control: Db; config: Pick<ProjectorConfig, 'GENERATION
 /** Creates the announcement of this projector. Nothing is announced before `begin`. */
 export function announceProjector({ control, config, logger }: AnnouncementDeps): Announcement {
   const { GENERATION: generation = null } = config;
-  const entry: Own<Projector> = {
+  const entry: AnnouncedEntry<Projector> = {
     role: 'projector',
     generation,
     isPinned: generation !== null,

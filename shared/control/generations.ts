@@ -48,7 +48,7 @@ export type Generation = {
   manifest?: Manifest;
   /** The findings about it that operators have accepted. */
   accepted?: Acceptance[];
-  /** The longest lag since its start, in seconds. Recorded from a minute on. */
+  /** The longest lag since its start, in seconds; absent while no lag was longer than a minute. */
   longestBehindSeconds?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
@@ -98,13 +98,13 @@ export type ComparisonReport = {
   /** The generation that was active. */
   against: number;
   versions: { generation: number; against: number };
-  /** The first offset of each partition at that time, by `<topic>/<partition>`. */
+  /** The first offset of each partition at that time. A partition is `<topic>/<partition>`. */
   lows: { partition: string; low: number }[];
-  /** Documents compared. */
+  /** The number of compared documents. */
   compared: number;
-  /** Documents with an unexpected difference. */
+  /** The number of documents with an unexpected difference. */
   differing: number;
-  /** Unexpected differences. `expected` counts the differences that `--expect` named. */
+  /** The number of unexpected differences. `expected` counts the differences that `--expect` named. */
   differences: number;
   expected: number;
   /** The differences that the operator named with `--expect`. */
@@ -146,21 +146,21 @@ export type GenerationRegistry = {
 /** The version of the stored form of the control database. Every process refuses another one. */
 export const storedForm = 1;
 
-/** Another release has stored the control database in a form that this one cannot read. */
+/** Another release has stored the control database in a form that this release cannot read. */
 export class OtherStoredForm extends Error {
   override name = 'OtherStoredForm';
 }
 
 /**
- * Version of the stored documents: it rises whenever a stored field is removed or renamed, or changes its type or
- * meaning, or a projection its result. A further field is additive, and raises nothing: releases before and after it
+ * The version of the stored documents. Raise it if a stored field is removed or renamed or changes its type or meaning,
+ * or if a projection changes its result. A new field needs no new version, because releases with and without it can
  * write the same generation. `golden.test.ts` beside the projections distinguishes the two.
  */
 export const projectionVersion = 1;
 
 /**
- * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for
- * as long as a generation of it may be promoted or rolled back to.
+ * The projection versions that this API can serve. A release that raises `projectionVersion` also lists the previous
+ * version, because an operator may still promote a generation of it or roll back to one.
  */
 export const servedVersions: readonly number[] = [projectionVersion];
 
@@ -201,7 +201,7 @@ export class RegistryLost extends RebuildRefused {
   }
 }
 
-/** Names the loss, and where something of the read model is left. */
+/** Names the loss, and the places where a part of the read model is left. */
 export const lostRegistryText = (places: string[]): string =>
   `the registry of generations is lost, but a read model is left: ${places.join(', ')}`;
 
@@ -237,9 +237,9 @@ export async function readRegistry(
 }
 
 /**
- * Replaces the registry if it is unchanged since it was read, and returns the stored one. Returns null if another
- * client has changed it, so that the caller reads it again. Throws if an edit has broken its revision: without a
- * number, the write would have no guard, or would never apply.
+ * Replaces the registry if it is unchanged since it was read, and returns the stored registry. Returns null if another
+ * client has changed it; the caller then reads it again. Throws if an edit has broken its revision, because the write
+ * would then have no guard, or would never apply.
  */
 export async function replaceRegistry(
   control: Db,
@@ -313,16 +313,16 @@ export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   if (existing) return existing;
   const places = await findReadModel(control);
   if (places.length === 0) return registerFirst(control);
-  // Another projector that starts now may have made the registry, and then its first progress.
-  const meanwhile = await readRegistry(control);
-  if (meanwhile) return meanwhile;
+  // Another projector that starts now may have created the registry, and then its first progress.
+  const createdByOther = await readRegistry(control);
+  if (createdByOther) return createdByOther;
   throw new RegistryLost(places);
 }
 
 async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
   const cause = { at: now, by: 'projector', why: 'the first generation' };
-  // Before the registry, because the registry lists these collections.
+  // The collections come before the registry, because the registry lists them.
   const manifest = await createControlCollections(control);
   const registry: Omit<GenerationRegistry, '_id'> = {
     form: storedForm,
@@ -343,10 +343,10 @@ async function registerFirst(control: Db): Promise<GenerationRegistry> {
 type GroupSettings = { CONSUMER_GROUP?: string | undefined; DATABASE_NAME: string };
 
 /**
- * The consumer group of a generation. Two deployments with different databases share a group only if their settings
- * name the same one.
+ * The consumer group of a generation. Deployments with different databases have different groups, unless their settings
+ * name the same group.
  */
 export function groupIdOf({ CONSUMER_GROUP, DATABASE_NAME }: GroupSettings, generation: number): string {
-  const first = CONSUMER_GROUP ?? `${DATABASE_NAME}-read-models`;
-  return generation === 1 ? first : `${first}_g${generation}`;
+  const firstGroup = CONSUMER_GROUP ?? `${DATABASE_NAME}-read-models`;
+  return generation === 1 ? firstGroup : `${firstGroup}_g${generation}`;
 }

@@ -16,8 +16,8 @@ import {
   type Replica,
 } from './processes.ts';
 
-/** The part of a process's entry that the process knows; the heartbeat adds the rest. */
-export type Own<P> = Omit<P, '_id' | 'host' | 'pid' | 'release' | 'at'>;
+/** The fields of its entry that a process announces; the heartbeat adds the others. */
+export type AnnouncedEntry<P> = Omit<P, '_id' | 'host' | 'pid' | 'release' | 'at'>;
 
 /** Announces this process in the register of processes. */
 export type Heartbeat = {
@@ -32,7 +32,7 @@ export type Heartbeat = {
 type HeartbeatDeps = {
   control: Db;
   /** Returns the entry as it is now. */
-  read: () => Own<Replica> | Own<Projector>;
+  read: () => AnnouncedEntry<Replica> | AnnouncedEntry<Projector>;
   /** Called before each beat. */
   onBeat?: () => void;
   logger: Logger;
@@ -41,7 +41,7 @@ type HeartbeatDeps = {
   intervalMs?: number;
 };
 
-/** A beat without an answer for this long fails, in milliseconds, so that the next one does not wait for it. */
+/** A beat without an answer fails after this time, in milliseconds. Otherwise the next beat would wait for it. */
 const stalledAfterMs = 10_000;
 
 /** `end` waits this long for the beat in progress, in milliseconds. */
@@ -58,15 +58,15 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   let beating: Repeating | null = null;
   let ended: Promise<void> | null = null;
   let hasFailed = false;
-  const announce = async (own: Own<Replica> | Own<Projector>) => {
+  const announce = async (entry: AnnouncedEntry<Replica> | AnnouncedEntry<Projector>) => {
     const update: UpdateFilter<Replica | Projector> = {
-      $set: { ...identity, ...own },
+      $set: { ...identity, ...entry },
       $currentDate: { at: true as const },
     };
-    // MongoDB may apply a late beat after the end. The filter then matches nothing, and the insert fails, because the
-    // entry exists: the end stays.
-    const present = { _id: id, state: { $nin: finalStates } };
-    await processesOf(control).updateOne(present, update, { upsert: true, ...limits });
+    // MongoDB may apply a late beat after the end. The filter then matches nothing, and the insert fails because the
+    // entry exists, so the entry still shows the end.
+    const notEnded = { _id: id, state: { $nin: finalStates } };
+    await processesOf(control).updateOne(notEnded, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this process is announced again');
     hasFailed = false;
   };
@@ -97,7 +97,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       void removeOld(control, limits).catch(() => undefined);
     },
     end: (state, reason) => {
-      // `begin` was not called, because MongoDB never answered: only the log has the reason.
+      // `begin` was not called, because MongoDB never answered. Then only the log has the reason.
       if (!beating) return Promise.resolve();
       ended ??= storeEnd(state, reason);
       return ended;

@@ -27,10 +27,10 @@ import {
   recordId,
   recordIn,
   type RecordPlace,
+  removeGenerationFromSkips,
   type Skip,
   skipOffset,
   spanIdOf,
-  unskip,
   unwritten,
 } from './ledger.ts';
 import { readStoredAt, recordBytesOf, removeBytes, removeUnchangedBytes } from './record-bytes.ts';
@@ -60,10 +60,10 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   );
 }
 
-/** Matches `lastAt` of the spans with a record that stands unapplied. */
-export const isStanding = { $gt: new Date(0) };
+/** Matches `lastAt` of the spans with an unapplied record. */
+export const unappliedFilter = { $gt: new Date(0) };
 
-/** At most this many spans are read or changed at a time, so that memory is bounded. */
+/** At most this many spans are read or changed at a time, which bounds the memory. */
 const spansPerRead = 20;
 
 /** The spans that match a filter, in the order of the log. */
@@ -72,7 +72,7 @@ export async function* readSpans(control: Db, filter: Filter<LedgerSpan>): Async
   for await (const span of found) yield openSpan(span);
 }
 
-/** The records of a span that stand unapplied, in the order of the log. */
+/** The unapplied records of a span, in the order of the log. */
 export const unappliedRecords = ({ records }: OpenSpan): LedgerRecord[] =>
   [...records.values()]
     .filter(({ purged }) => purged === null)
@@ -91,24 +91,27 @@ export async function readLedgerRecords(control: Db, ids: string[]): Promise<Map
   return found;
 }
 
-/** How many records of a topic and a reason stand unapplied. */
+/** The number of unapplied records of a topic and a reason. */
 export type UnappliedCount = Pick<LedgerRecord, 'topic' | 'reason'> & { count: number };
 
-type CountedSpan = Pick<LedgerSpan, 'topic'> & { groups: Omit<LedgerSpan['groups'][number], 'records'>[] };
+type SpanCounts = Pick<LedgerSpan, 'topic'> & { groups: Omit<LedgerSpan['groups'][number], 'records'>[] };
 
-/** Counts the records that stand unapplied in a generation, or in any, by topic and reason. It reads no record. */
+/**
+ * Counts the records that a generation has not applied, or without a number those that any generation has not applied,
+ * by topic and reason. Reads only the counts of the spans, and no record.
+ */
 export async function countUnapplied(control: Db, generation?: number): Promise<UnappliedCount[]> {
   const spans = await ledgerOf(control)
-    .find({ lastAt: isStanding })
-    .project<CountedSpan>({ topic: 1, 'groups.reason': 1, 'groups.generations': 1, 'groups.count': 1 })
+    .find({ lastAt: unappliedFilter })
+    .project<SpanCounts>({ topic: 1, 'groups.reason': 1, 'groups.generations': 1, 'groups.count': 1 })
     .toArray();
   const counts = new Map<string, UnappliedCount>();
   for (const { topic, groups } of spans) {
     for (const { reason, generations, count } of groups) {
       const isCounted = generation === undefined ? generations.length > 0 : generations.includes(generation);
       const key = JSON.stringify([topic, reason]);
-      const before = counts.get(key)?.count ?? 0;
-      if (isCounted) counts.set(key, { topic, reason, count: before + count });
+      const countSoFar = counts.get(key)?.count ?? 0;
+      if (isCounted) counts.set(key, { topic, reason, count: countSoFar + count });
     }
   }
   return [...counts.values()];
@@ -116,8 +119,8 @@ export async function countUnapplied(control: Db, generation?: number): Promise<
 
 /**
  * Changes each span by one compare-and-set. If another client has written a span first, `change` edits the stored span
- * again. A span is written even if nothing has changed: a majority must confirm the present state, because the
- * projector then commits the offset of a record. Removes empty spans.
+ * again. Writes a span even if nothing has changed, because the projector commits offsets after this, so a majority
+ * must confirm the present state. Removes empty spans.
  */
 export async function changeSpans(
   control: Db,
@@ -126,23 +129,24 @@ export async function changeSpans(
 ): Promise<void> {
   const wanted = [...new Set(ids)].toSorted();
   for (let start = 0; start < wanted.length; start += spansPerRead)
-    await changeSome(control, wanted.slice(start, start + spansPerRead), change);
+    await changeSpanBatch(control, wanted.slice(start, start + spansPerRead), change);
 }
 
-async function changeSome(control: Db, ids: string[], change: (span: OpenSpan) => void): Promise<void> {
+async function changeSpanBatch(control: Db, ids: string[], change: (span: OpenSpan) => void): Promise<void> {
   const emptied: string[] = [];
-  for (let left = ids; left.length > 0;) {
+  let remaining = ids;
+  while (remaining.length > 0) {
     const stored = await ledgerOf(control)
-      .find({ _id: { $in: left } })
+      .find({ _id: { $in: remaining } })
       .toArray();
     const byId = new Map(stored.map((span) => [span._id, span]));
-    const changed = left.map((id) => {
+    const changed = remaining.map((id) => {
       const span = openSpan(byId.get(id) ?? emptySpan(id));
       change(span);
       return packSpan(span);
     });
     const toWrite = changed.filter((span) => byId.has(span._id) || !isEmptySpan(span));
-    left = await writeSpans(control, toWrite);
+    remaining = await writeSpans(control, toWrite);
     emptied.push(...toWrite.filter(isEmptySpan).map(({ _id }) => _id));
   }
   if (emptied.length > 0)
@@ -156,8 +160,8 @@ async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
 }
 
 /**
- * Writes a span by its own command, which reports whether the revision matched. An upsert would restore a span that
- * another client has removed, with its closed records.
+ * Writes a span by a command of its own, which reports whether the revision matched. An upsert would restore a span
+ * that another client has removed, with its closed records.
  */
 async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
   const { _id, revision, ...fields } = span;
@@ -177,16 +181,19 @@ async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
   }
 }
 
-/** Whether another client has written the span first: E11000 by its insert, WriteConflict by any write. */
-const isLostRace = (code: number): boolean =>
-  code === 11_000 || code === 112 || causeInSqlState(code) === 'conflict';
+/** MongoDB's codes if another client has written the span first: its insert, or any write. */
+const duplicateKey = 11_000;
+const writeConflict = 112;
 
-async function spanIds(control: Db, filter: Filter<LedgerSpan>): Promise<string[]> {
+const isLostRace = (code: number): boolean =>
+  code === duplicateKey || code === writeConflict || causeInSqlState(code) === 'conflict';
+
+async function readSpanIds(control: Db, filter: Filter<LedgerSpan>): Promise<string[]> {
   const found = ledgerOf(control).find(filter, { projection: { _id: 1 } });
   return found.map(({ _id }) => _id).toArray();
 }
 
-/** Purges records by id, with their bytes. Returns the number of records that stood unapplied. */
+/** Purges records by id, with their bytes. Returns the number of records that were unapplied. */
 export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge): Promise<number> {
   const wanted = new Set(ids);
   const counts = new Map<string, number>();
@@ -196,20 +203,22 @@ export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge)
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Closes records for a generation. A record that no generation lacks any more is removed, with its bytes. */
+/** Closes records for a generation. Removes a record that no generation lacks any longer, with its bytes. */
 export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
   const wanted = new Set(ids);
   const isClosed = (record: LedgerRecord) => wanted.has(recordId(record));
   const readAt = await readStoredAt(control, ids);
-  const gone = new Map<string, string[]>();
+  const removed = new Map<string, string[]>();
   const spans = ids.map((id) => spanIdOf(parseRecordId(id)));
-  await changeSpans(control, spans, (span) => gone.set(span._id, closeRecords(span, generation, isClosed)));
-  await removeUnchangedBytes(control, [...gone.values()].flat(), readAt);
+  await changeSpans(control, spans, (span) =>
+    removed.set(span._id, closeRecords(span, generation, isClosed)),
+  );
+  await removeUnchangedBytes(control, [...removed.values()].flat(), readAt);
 }
 
 /** Closes all records for a generation that is being dropped, and removes its skips. */
 export async function closeGeneration(control: Db, generation: number): Promise<void> {
-  for (const id of await spanIds(control, { 'groups.generations': generation })) {
+  for (const id of await readSpanIds(control, { 'groups.generations': generation })) {
     for await (const span of readSpans(control, { _id: id }))
       await closeDeadLetters(control, unappliedRecords(span).map(recordId), generation);
   }
@@ -220,39 +229,42 @@ export async function closeGeneration(control: Db, generation: number): Promise<
 export async function removeSkips(
   control: Db,
   generation: number,
-  of?: Pick<TopicPartition, 'topic' | 'partition'>,
+  log?: Pick<TopicPartition, 'topic' | 'partition'>,
 ): Promise<void> {
-  const place = of ? { topic: of.topic, partition: of.partition } : {};
-  const filter: Filter<LedgerSpan> = { ...place, 'skips.generations': generation };
-  const skipped = await spanIds(control, filter);
-  await changeSpans(control, skipped, (span) => unskip(span, generation));
+  const filter: Filter<LedgerSpan> = { 'skips.generations': generation };
+  if (log) {
+    filter.topic = log.topic;
+    filter.partition = log.partition;
+  }
+  const skipped = await readSpanIds(control, filter);
+  await changeSpans(control, skipped, (span) => removeGenerationFromSkips(span, generation));
 }
 
-/** Opens the records that one generation lacks for another generation that cannot read them in the log. */
+/** Opens the records that one generation lacks for another generation, unless that one can read them in the log. */
 export async function carryOverDeadLetters(
   control: Db,
   numbers: { from: number; to: number },
-  find: (record: LedgerRecord) => InLog,
+  findInLog: (record: LedgerRecord) => InLog,
 ): Promise<void> {
-  const ids = await spanIds(control, { 'groups.generations': numbers.from });
-  await changeSpans(control, ids, (span) => carryOver(span, numbers, find));
+  const ids = await readSpanIds(control, { 'groups.generations': numbers.from });
+  await changeSpans(control, ids, (span) => carryOver(span, numbers, findInLog));
 }
 
-/** Marks the records that a generation lacks as lost by the logs of partitions, each from an offset on. */
+/** Marks records that a generation lacks as lost: each log has lost its records from an offset on. */
 export async function storeLost(
   control: Db,
   generation: number,
   lost: (TopicPartition & { from: number })[],
 ): Promise<void> {
   const firstLost = new Map(lost.map((loss) => [partitionKey(loss), loss.from]));
-  const ids = await spanIds(control, { 'groups.generations': generation });
-  const ofLogs = ids.filter((id) => firstLost.has(id.slice(0, id.lastIndexOf('/'))));
-  await changeSpans(control, ofLogs, (span) =>
+  const ids = await readSpanIds(control, { 'groups.generations': generation });
+  const idsOfLogs = ids.filter((id) => firstLost.has(id.slice(0, id.lastIndexOf('/'))));
+  await changeSpans(control, idsOfLogs, (span) =>
     markLost(span, generation, firstLost.get(partitionKey(span)) ?? Infinity),
   );
 }
 
-/** The records of one partition that a generation skips, by offset, with the rejection of their dead letters. */
+/** The rejections of the records of one partition that a generation skips. The keys are offsets. */
 export type SkippedOffsets = ReadonlyMap<number, Rejection>;
 
 export async function readSkips(
@@ -264,7 +276,9 @@ export async function readSkips(
     .find({ topic, partition, 'skips.generations': generation })
     .project<Pick<LedgerSpan, 'skips'>>({ skips: 1 })
     .toArray();
-  const skips = spans.flatMap((span) => span.skips).filter((one) => one.generations.includes(generation));
+  const skips = spans
+    .flatMap((span) => span.skips)
+    .filter(({ generations }) => generations.includes(generation));
   return new Map(
     skips.map(({ offset, by, why }) => [offset, { reason: 'skipped', detail: `skipped by ${by}: ${why}` }]),
   );

@@ -16,9 +16,9 @@ import {
   recordId,
   type Reject,
   rejectRecords,
+  removeGenerationFromSkips,
   skipOffset,
   spanIdOf,
-  unskip,
 } from './ledger.ts';
 
 const topic = 'support.tags';
@@ -157,8 +157,8 @@ test('a skip keeps its first operator, and goes with its last generation', () =>
   skipOffset(span, { ...skip, generations: [1], by: 'ann' });
   skipOffset(span, { ...skip, generations: [2], by: 'bob', why: 'again' });
   expect(stored(span).skips).toEqual([{ ...skip, generations: [1, 2], by: 'ann' }]);
-  unskip(span, 1);
+  removeGenerationFromSkips(span, 1);
   expect(span.skips).toMatchObject([{ generations: [2] }]);
-  unskip(span, 2);
+  removeGenerationFromSkips(span, 2);
   expect(isEmptySpan(packSpan(span))).toBe(true);
 });

@@ -23,9 +23,9 @@ export type LedgerRecord = RecordKey &
     generations: number[];
     /** Whether its log is known to have lost it: no generation can read it there. */
     isLost: boolean;
-    /** Null while it stands unapplied. */
+    /** Null unless it was purged. */
     purged: Purge | null;
-    /** When it was rejected first, and when last. */
+    /** The times of its first and its latest rejection. */
     firstAt: Date;
     lastAt: Date;
     /** How often it was rejected: a delivery or a redrive that fails again adds one. */
@@ -36,8 +36,8 @@ export type LedgerRecord = RecordKey &
 const lostPartition = -1;
 
 /**
- * The position of a record. Offsets order records within a partition. If the log has lost a record, another record has
- * its offset, so a partition of its own makes the timestamps order it.
+ * The position of a record. Offsets order records within a partition. If the log has lost a record, another record may
+ * have its offset. The position then has a partition of its own, so the timestamps order the record.
  */
 export function positionOf(
   record: Omit<RecordKey, 'topic'> & Pick<LedgerRecord, 'isLost'>,
@@ -64,11 +64,11 @@ export type LedgerSpan = {
   revision: number;
   groups: RecordGroup[];
   skips: Skip[];
-  /** The latest rejection of a record that stands unapplied. */
+  /** The time of the latest rejection of an unapplied record. */
   lastAt: Date;
 };
 
-/** The records of a span that share everything but their offsets, timestamps and times. */
+/** The records of a span that share everything except their offsets, timestamps and times. */
 export type RecordGroup = Pick<LedgerRecord, 'reason' | 'detail' | 'generations' | 'isLost' | 'purged'> & {
   count: number;
   /** 24 bytes for each record, in the order of the offsets. */
@@ -77,7 +77,7 @@ export type RecordGroup = Pick<LedgerRecord, 'reason' | 'detail' | 'generations'
 
 /** A span with its records unpacked, for a change. */
 export type OpenSpan = Omit<LedgerSpan, 'groups' | 'lastAt'> & {
-  /** By their offset and timestamp. */
+  /** The keys are the offsets with the timestamps: `<offset>@<timestamp>`. */
   records: Map<string, LedgerRecord>;
 };
 
@@ -107,7 +107,7 @@ export function parseRecordId(id: string): RecordKey {
   return { topic, partition: Number(partition), offset: Number(offset), timestampMs: Number(timestampMs) };
 }
 
-const keyIn = ({ offset, timestampMs }: Pick<RecordKey, 'offset' | 'timestampMs'>) =>
+const recordKeyOf = ({ offset, timestampMs }: Pick<RecordKey, 'offset' | 'timestampMs'>) =>
   `${offset}@${timestampMs}`;
 
 /** The revision of a span that is not stored yet. */
@@ -129,16 +129,16 @@ export function emptySpan(id: string): LedgerSpan {
 
 export function openSpan({ groups, lastAt: _lastAt, ...span }: LedgerSpan): OpenSpan {
   const records = groups.flatMap((group) => unpack(span, group));
-  return { ...span, records: new Map(records.map((record) => [keyIn(record), record])) };
+  return { ...span, records: new Map(records.map((record) => [recordKeyOf(record), record])) };
 }
 
 export function packSpan({ records, ...span }: OpenSpan): LedgerSpan {
   const grouped = Map.groupBy(records.values(), ({ reason, detail, generations, isLost, purged }) =>
     JSON.stringify([reason, detail, generations, isLost, purged?.by]),
   );
-  const groups = [...grouped.values()].map((some) => packGroup(span.from, some));
-  const standing = [...records.values()].filter(({ purged }) => purged === null);
-  const lastMs = standing.reduce((latest, { lastAt }) => Math.max(latest, lastAt.getTime()), 0);
+  const groups = [...grouped.values()].map((groupRecords) => packGroup(span.from, groupRecords));
+  const unapplied = [...records.values()].filter(({ purged }) => purged === null);
+  const lastMs = unapplied.reduce((latest, { lastAt }) => Math.max(latest, lastAt.getTime()), 0);
   return { ...span, groups, lastAt: new Date(lastMs) };
 }
 
@@ -194,35 +194,35 @@ function unpack(
   });
 }
 
-/** The record of a span, standing or purged. */
+/** The record of a span, unapplied or purged. */
 export const recordIn = (
   { records }: OpenSpan,
   key: Pick<RecordKey, 'offset' | 'timestampMs'>,
-): LedgerRecord | undefined => records.get(keyIn(key));
+): LedgerRecord | undefined => records.get(recordKeyOf(key));
 
 /** A record that was rejected. */
 export type Reject = Rejection & Pick<RecordKey, 'offset' | 'timestampMs'>;
 
-type Rejecting = {
+type RejectOptions = {
   generation: number;
   now: Date;
   /**
-   * Ignores records that the generation does not lack. A redrive that fails must not open a record that
-   * was closed meanwhile.
+   * Ignores records that the generation does not lack: a failed redrive must not open a record that another client has
+   * closed in the meantime.
    */
   onlyIfLacking?: boolean;
 };
 
-/** Adds rejected records for a generation. A purged record stays purged; a present one only counts once more. */
+/** Adds rejected records for a generation. A purged record stays purged; a known record only raises its count. */
 export function rejectRecords(
   span: OpenSpan,
   rejects: Reject[],
-  { generation, now, onlyIfLacking = false }: Rejecting,
+  { generation, now, onlyIfLacking = false }: RejectOptions,
 ): void {
   const { topic, partition, records } = span;
   const details = new Set([...records.values()].map(detailKey));
   for (const { offset, timestampMs, ...rejection } of rejects) {
-    const key = keyIn({ offset, timestampMs });
+    const key = recordKeyOf({ offset, timestampMs });
     const before = records.get(key);
     if (before?.purged) continue;
     if (onlyIfLacking && !before?.generations.includes(generation)) continue;
@@ -258,8 +258,7 @@ const withNumber = (numbers: number[], number: number): number[] =>
   [...new Set([...numbers, number])].toSorted((a, b) => a - b);
 
 /**
- * Closes records for a generation. Returns the ids of the records that no generation lacks any more: they leave the
- * span.
+ * Closes records for a generation. Removes the records that no generation lacks any longer, and returns their ids.
  */
 export function closeRecords(
   { records }: OpenSpan,
@@ -279,7 +278,7 @@ export function closeRecords(
   return gone;
 }
 
-/** Purges records: a later rejection of them stores nothing. Returns the number of records that stood unapplied. */
+/** Purges records, so a later rejection of them stores nothing. Returns the number of records that were unapplied. */
 export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, purge: Purge): number {
   let count = 0;
   for (const [key, record] of records) {
@@ -295,7 +294,7 @@ export type InLog = 'present' | 'lost' | 'unknown';
 
 /**
  * Opens the records that generation `from` lacks for generation `to` as well, unless `to` can read them in the log. A
- * record that was once found lost stays lost, however the log looks later.
+ * record that was found lost once stays lost, even if the log later has a record at its offset.
  */
 export function carryOver(
   { records }: OpenSpan,
@@ -323,17 +322,17 @@ export function markLost({ records }: OpenSpan, generation: number, from: number
 
 /** Skips an offset for further generations. An existing skip keeps its operator, reason and time. */
 export function skipOffset(span: OpenSpan, { generations, ...skip }: Skip): void {
-  const before = span.skips.find(({ offset }) => offset === skip.offset);
-  const all = [...(before?.generations ?? []), ...generations];
-  const others = span.skips.filter((one) => one !== before);
-  span.skips = [...others, { ...skip, ...before, generations: [...new Set(all)].toSorted((a, b) => a - b) }];
+  const existing = span.skips.find(({ offset }) => offset === skip.offset);
+  const others = span.skips.filter(({ offset }) => offset !== skip.offset);
+  const all = new Set([...(existing?.generations ?? []), ...generations]);
+  span.skips = [...others, { ...skip, ...existing, generations: [...all].toSorted((a, b) => a - b) }];
 }
 
 /** Removes a generation from the skips of a span. */
-export function unskip(span: OpenSpan, generation: number): void {
+export function removeGenerationFromSkips(span: OpenSpan, generation: number): void {
   span.skips = span.skips.flatMap(({ generations, ...skip }) => {
-    const left = generations.filter((number) => number !== generation);
-    return left.length > 0 ? [{ ...skip, generations: left }] : [];
+    const others = generations.filter((number) => number !== generation);
+    return others.length > 0 ? [{ ...skip, generations: others }] : [];
   });
 }
 

@@ -2,11 +2,11 @@ import type { Collection, Db, FindOptions } from 'mongodb';
 import { andFurther } from '../runtime/counted.ts';
 
 /**
- * Why a log lacks records:
+ * The reason why a log lacks records:
  *
  * - `deleted`: retention or an operator deleted records that were not applied.
- * - `diverged`: the log lost records that were read, and other records may have taken their offsets since. An
- *   unclean leader election does that, or a broker that was restored from a backup.
+ * - `diverged`: the log lost records that were read, and other records may have their offsets now. An unclean leader
+ *   election causes this, or a broker that was restored from a backup.
  * - `replaced`: the topic was deleted and created again since its records were applied.
  */
 export type GapKind = 'deleted' | 'diverged' | 'replaced';
@@ -38,7 +38,7 @@ export type LogGap = Gap & {
 
 export const logGapsOf = (control: Db): Collection<LogGap> => control.collection('log_gaps');
 
-/** The gaps of a generation, in the order in which they were found. They are few, so the sort runs here. */
+/** The gaps of a generation, in the order in which they were found. Sorts the few gaps here, without an index. */
 export async function readLogGaps(control: Db, generation: number, options: FindOptions = {}) {
   const gaps = await logGapsOf(control).find({ generation }, options).sort({ _id: 1 }).toArray();
   return gaps.toSorted((a, b) => a.at.getTime() - b.at.getTime());

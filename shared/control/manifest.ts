@@ -12,8 +12,8 @@ export type Manifest = Record<string, string>;
  */
 const controlCollections = ['generations', 'progress', 'blocked_keys', 'log_gaps', 'dead_letters'] as const;
 
-/** The collections of the control database without which an answer of the API may be wrong. */
-export const servedFrom: readonly string[] = ['generations', 'blocked_keys'];
+/** The collections of the control database that decide the answers of the API. */
+export const collectionsOfAnswers: readonly string[] = ['generations', 'blocked_keys'];
 
 /**
  * A listed collection that is gone, or is another one than before: an operator has restored it or created it again, so

@@ -13,7 +13,7 @@ import { generationsOf } from './generations.ts';
 type PoolMonitorDeps = {
   /** The clients of this process, by a name for operators. */
   pools: Record<string, MongoClient>;
-  /** Creates a client with the same settings. It is used for one read, then closed. */
+  /** Creates a client with the same settings, which the monitor uses for one read and then closes. */
   createFresh: () => MongoClient;
   /** The name of the control database. */
   database: string;
@@ -22,7 +22,7 @@ type PoolMonitorDeps = {
   nowMs?: () => number;
 };
 
-/** MongoDB ends the read of a check after this, in milliseconds. */
+/** MongoDB ends the read of a check after this time, in milliseconds. */
 const maxTimeMS = 5_000;
 /**
  * Before the monitor reopens a client, it waits at most this long for the old connections to close, in milliseconds.
@@ -31,7 +31,7 @@ const closeWithinMs = 3_000;
 
 /**
  * Reads the registry through each pool every few seconds. If an operator drops a user and creates it again, MongoDB
- * refuses the old sessions for ever, and the driver keeps their connections: the monitor then reopens the pool.
+ * refuses the old sessions forever, and the driver keeps their connections. The monitor then reopens the pool.
  */
 export function monitorPools(
   { pools, createFresh, database, logger, nowMs = () => performance.now() }: PoolMonitorDeps,
@@ -52,7 +52,7 @@ export function monitorPools(
         const client = createFresh();
         await read(client).finally(() => void client.close().catch(() => undefined));
       },
-      isFailure: (error) => !isBusy(error) && classifyStoreError(error).errorClass !== 'overloaded',
+      isFailure: (error) => !isPoolExhausted(error) && classifyStoreError(error).errorClass !== 'overloaded',
       repair: async (name, error) => {
         const client = pools[name];
         if (!client || classifyStoreError(error).errorClass !== 'refuses-us') return;
@@ -76,6 +76,6 @@ export function monitorPools(
   };
 }
 
-/** Whether all connections of the pool are in use. That is not a failure of the connections. */
-const isBusy = (error: unknown): boolean =>
+/** Whether all connections of the pool are in use, which is not a failure of the connections. */
+const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';

@@ -98,7 +98,7 @@ export const isLive = ({ state, at }: Pick<Announced, 'state' | 'at'>, now: Date
   !finalStates.includes(state) && now.getTime() - at.getTime() <= liveForMs;
 
 /** The API replicas that are live; `now` is MongoDB's time. */
-export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {
+export async function readLiveReplicas(control: Db, now: Date): Promise<Replica[]> {
   const replicas = processesOf<Replica>(control);
   const since = new Date(now.getTime() - liveForMs);
   const found = await replicas
@@ -129,7 +129,7 @@ export const isUnpinned = (projectors: Projector[], now: Date): boolean =>
   projectors.some((projector) => !projector.isPinned && isLive(projector, now));
 
 /** The last sweep of a generation; null without an announced sweep. */
-export function lastSweep(projectors: Projector[]): SweepOutcome | null {
+export function lastSweepOf(projectors: Projector[]): SweepOutcome | null {
   const sweeps = projectors.flatMap(({ duties }) => duties.sweep ?? []);
   return sweeps.toSorted((a, b) => b.at.getTime() - a.at.getTime())[0] ?? null;
 }

@@ -19,11 +19,13 @@ export type Progress = {
 };
 
 /**
- * How far the log of a partition was applied. Each save replaces the whole object: otherwise a release could leave a
- * field of another release, which it does not know, beside its own position.
+ * The part of a partition's log that was applied. Each save replaces the whole object. Otherwise a release could leave
+ * a field of another release, which it does not know, beside its own position.
  */
 export type Applied = {
-  /** Offset of the next record to apply. It is the first field, because `$max` compares the fields in their order. */
+  /**
+   * The offset of the next record to apply. Must be the first field, because `$max` compares the fields in their order.
+   */
   position: number;
   /** The leader epoch of the record batch before the position; absent if it is unknown. */
   leaderEpoch?: number;
@@ -34,7 +36,9 @@ export type Applied = {
   topicId?: string;
 };
 
-/** The projector that saved progress last, and why records wait. Each save replaces the whole object, as `Applied`. */
+/**
+ * The projector that saved progress last, and why records wait. Like `Applied`, each save replaces the whole object.
+ */
 export type Saved = {
   /** The reason why records wait for the projector; null if no record waits. */
   cause: HoldCause | null;
@@ -57,8 +61,8 @@ export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
   );
 
 /**
- * Whether a topic was deleted and created again since its records were applied: its offsets now mean other records.
- * False if the brokers report no topic ids, as Kafka before 2.8.
+ * Whether a topic was deleted and created again since its records were applied, so its offsets now belong to other
+ * records. False if the brokers report no topic ids, like Kafka before 2.8.
  */
 export function isRecreated(
   { topic, applied: { position, topicId } }: Pick<Progress, 'topic' | 'applied'>,
@@ -84,7 +88,7 @@ export const watermarksOf = (control: Db): Collection<Watermark> => control.coll
  * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
  * until it is first raised. It never moves backwards.
  */
-export async function watermark(control: Db, generation: number, options: FindOptions = {}) {
+export async function readWatermark(control: Db, generation: number, options: FindOptions = {}) {
   return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
 }
 
@@ -111,17 +115,17 @@ export async function isFollowed(control: Db, generation: number, now: Date): Pr
 export const lagSeconds = (completeTo: Date, now: Date, allowanceMs: number): number =>
   Math.max(0, (now.getTime() - completeTo.getTime() - allowanceMs) / 1_000);
 
-/** A projection for `watermark`: the watermark, but never later than MongoDB's clock, which may have been set back. */
+/** A projection for `readWatermark`: never later than MongoDB's clock, which may have been set back. */
 export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 
 /** The partition with the minimum `completeTo` of a generation. */
 export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'updatedAt'>;
 
 /**
- * Raises a generation's watermark to the minimum `completeTo` of its partitions. Returns the watermark after that, and
- * the partition that holds it, which is null without partitions. It never lowers the watermark: a new partition may
- * begin at an earlier instant, but no event on it is older than the present watermark. A topic that only a later
- * release follows holds the watermark only while a projector saves its progress.
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions. Returns the new watermark, and the
+ * partition that holds it, or null without partitions. Never lowers the watermark: a new partition may begin at an
+ * earlier instant, but no event on it is older than the present watermark. A topic that only a later release follows
+ * holds the watermark only while a projector saves its progress.
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };

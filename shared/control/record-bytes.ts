@@ -4,7 +4,7 @@ import type { RecordKey } from './ledger.ts';
 
 /**
  * The bytes of a dead letter as Kafka delivered them. They may contain secrets and personal data, so only `--raw`
- * displays them. The ledger alone shows whether the record stands unapplied; these are its attachment, with a bound.
+ * displays them. Only the ledger shows whether the record is unapplied; the bytes are its attachment, of limited size.
  */
 export type RecordBytes = RecordKey & {
   /** `<topic>/<partition>/<offset>@<timestamp>` */
@@ -51,7 +51,7 @@ export async function measureBytes(
   return new Map(sums.map(({ _id, size }) => [_id, size]));
 }
 
-/** Removes bytes even if a worker has stored them again since. */
+/** Removes bytes, even if a worker has stored them again in the meantime. */
 export async function removeBytes(control: Db, ids: string[]): Promise<void> {
   if (ids.length > 0) await recordBytesOf(control).deleteMany({ _id: { $in: ids } });
 }
@@ -67,7 +67,7 @@ export async function readStoredAt(control: Db, ids: string[]): Promise<StoredAt
   return new Map(found.map(({ _id, storedAt }) => [_id, storedAt]));
 }
 
-/** Removes bytes unless a worker has stored them again since the read, because it has rejected the record again. */
+/** Removes bytes, unless a worker has rejected the record again since the read and so has stored them again. */
 export async function removeUnchangedBytes(control: Db, ids: string[], readAt: StoredAt): Promise<void> {
   const operations = ids.flatMap((_id) => {
     const storedAt = readAt.get(_id);

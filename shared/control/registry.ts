@@ -43,7 +43,7 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
  * Adds the collections that a projector has created to the manifest of its generation. A collection that is listed
  * keeps its id. Throws `NoSuchGeneration` if the generation was dropped while the projector started.
  */
-export const recordManifest =
+export const addToManifest =
   (number: number, manifest: Manifest): RegistryUpdate =>
   (registry) => {
     const current = generationOf(registry, number);
@@ -89,15 +89,15 @@ export const advance =
   };
 
 /** Stores the start of a generation. Has no effect on a generation that has already started. */
-export const recordStart =
+export const storeStart =
   (number: number, at: Date): RegistryUpdate =>
   (registry) => {
     const current = registry.generations.find((generation) => generation.number === number);
     return current && !current.startedAt ? withGeneration(registry, { ...current, startedAt: at }) : registry;
   };
 
-/** Stores the longest lag of a generation. Ignores smaller values. */
-export const recordMaxLag =
+/** Stores the longest lag of a generation. Ignores a shorter lag than the stored one. */
+export const storeLongestLag =
   (number: number, seconds: number): RegistryUpdate =>
   (registry) => {
     const current = registry.generations.find((generation) => generation.number === number);
@@ -112,17 +112,22 @@ export const livingGenerations = ({ generations }: GenerationRegistry): Generati
 /** The registry with `next` in place of the generation of the same number. */
 export const withGeneration = (registry: GenerationRegistry, next: Generation): GenerationRegistry => ({
   ...registry,
-  generations: registry.generations.map((one) => (one.number === next.number ? next : one)),
+  generations: registry.generations.map((generation) =>
+    generation.number === next.number ? next : generation,
+  ),
 });
 
 /** The registry with a generation in the state `to`, and that transition in the history. */
-export const withState = (registry: GenerationRegistry, one: Generation, to: GenerationState, cause: Cause) =>
-  withTransition(withGeneration(registry, { ...one, state: to, since: cause.at }), {
-    generation: one.number,
-    from: one.state,
-    to,
-    ...cause,
-  });
+export function withState(
+  registry: GenerationRegistry,
+  generation: Generation,
+  to: GenerationState,
+  cause: Cause,
+): GenerationRegistry {
+  const { number, state: from } = generation;
+  const changed = withGeneration(registry, { ...generation, state: to, since: cause.at });
+  return withTransition(changed, { generation: number, from, to, ...cause });
+}
 
 /** The registry with one more transition in its history. */
 export const withTransition = (
@@ -147,7 +152,7 @@ export const accept =
     });
   };
 
-/** An acceptance of older data ends after this time, in milliseconds, because the data grows older meanwhile. */
+/** An acceptance of older data ends after this time, in milliseconds, because the data becomes older with time. */
 const olderAcceptedForMs = 600_000;
 
 /** Whether an operator has just accepted that a generation which is not served has older data than the active one. */
@@ -167,17 +172,17 @@ export const isOlderAccepted = (
 type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
 
 /**
- * The offset at which the log of a partition begins for a generation. It is 0, the beginning that a build has found, or
- * the beginning that an operator has accepted since. If records from it on are gone unread, there is a gap.
+ * The offset at which the log of a partition begins for a generation: 0, the beginning that a build has found, or the
+ * beginning that an operator has accepted later. If records after this offset are gone unread, there is a gap.
  */
 export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
-  const isOf = (one: TopicPartition) => partitionKey(one) === key;
+  const isPartition = (place: TopicPartition) => partitionKey(place) === key;
   const beginnings = accepted.flatMap(({ beginnings }) => beginnings ?? []);
-  return (beginnings.findLast(isOf) ?? loadTo.find(isOf))?.low ?? 0;
+  return (beginnings.findLast(isPartition) ?? loadTo.find(isPartition))?.low ?? 0;
 }
 
 /**
- * The logs that now begin after `beginningOf`: a rebuild would lack the records between. `ends` are by
+ * The logs that now begin after `beginningOf`, so a rebuild would lack the records in between. The keys of `ends` are
  * `<topic>/<partition>`.
  */
 export const logsWithoutBeginning = (
@@ -189,6 +194,9 @@ export const logsWithoutBeginning = (
     return low > beginning ? [{ key, low, beginning }] : [];
   });
 
-/** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
+/**
+ * The offset at which the load of each partition ends; null once the build is loaded. The keys are
+ * `<topic>/<partition>`.
+ */
 export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>
   state === 'building' ? new Map(loadTo.map((partition) => [partitionKey(partition), partition.end])) : null;

@@ -31,13 +31,13 @@ export type Rejection = { reason: keyof typeof rejectionReasons; detail: string 
  * - `content`, `identity` and `subjects` build the dead letter: the record's bytes, its organization and entity, and
  *   the ids in it
  */
-export type Step = 'parse' | 'join' | 'engine' | 'content' | 'identity' | 'subjects';
+export type RecordStep = 'parse' | 'join' | 'engine' | 'content' | 'identity' | 'subjects';
 
 /** Called for each step that throws while a dead letter is built. */
-export type OnStepFailed = (step: Step, error: unknown) => void;
+export type OnRecordStepFailed = (step: RecordStep, error: unknown) => void;
 
-/** The rejection of a record at which a step throws. It omits the message of the error, which may quote data. */
-export const projectorError = (step: Step, error: unknown): Rejection => ({
+/** The rejection of a record for which a step throws. Omits the message of the error, which may quote data. */
+export const projectorError = (step: RecordStep, error: unknown): Rejection => ({
   reason: 'projector_error',
   detail: `${step}: the code throws ${errorClass(error)}; the projector's log says where`,
 });

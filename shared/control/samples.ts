@@ -14,7 +14,7 @@ export type Sample = {
   applied: number;
 };
 
-/** Projectors save a sample in each interval of this length, in milliseconds. */
+/** The projectors of a generation save one sample in each interval of this length, in milliseconds. */
 export const sampleEveryMs = 20_000;
 const hourMs = 3_600_000;
 const slots = hourMs / sampleEveryMs;
@@ -32,10 +32,11 @@ type SamplerDeps = { control: Db; generation: number; allowanceMs: number; logge
 
 /**
  * Creates the function that saves one sample in each interval. If several projectors save one, the last replaces the
- * others. It never rejects: a missing sample is a gap in a chart, and must not fail a run of the commit loop.
+ * others. The function never rejects, because a missing sample is only a gap in a chart and must not fail a run of the
+ * commit loop.
  */
 export function createSampler({ control, generation, allowanceMs, logger }: SamplerDeps) {
-  let saved = -1;
+  let savedInterval = -1;
   const save = async (interval: number, at: Date, watermark: Date) => {
     const sum = { $group: { _id: null, applied: { $sum: '$applied.position' } } };
     const [found] = await progressOf(control)
@@ -48,13 +49,13 @@ export function createSampler({ control, generation, allowanceMs, logger }: Samp
       applied: found?.applied ?? 0,
     };
     const _id = `${generation}/${interval % slots}`;
-    // Replaces the whole sample, so that no field of another release stays beside it.
+    // Replaces the whole sample. Otherwise a field of another release could stay beside it.
     await samplesOf(control).replaceOne({ _id }, sample, { upsert: true });
-    saved = interval;
+    savedInterval = interval;
   };
   return async (at: Date, watermark: Date): Promise<void> => {
     const interval = Math.floor(at.getTime() / sampleEveryMs);
-    if (interval === saved) return;
+    if (interval === savedInterval) return;
     await save(interval, at, watermark).catch((error: unknown) => {
       logger.warn({ error }, 'could not save a sample for the console');
     });

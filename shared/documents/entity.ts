@@ -29,8 +29,8 @@ export type Envelope = {
 
 /**
  * A served document: the entity's state, and in `joined` the fields of the entities that it refers to. `refs` lists
- * every reference as `<edge>:<id>`, even while its target is missing, so that one index finds the documents that
- * embed an entity. Only documents that lists show have sort keys, so that no list query finds others.
+ * every reference as `<edge>:<id>`, even while its target is missing, so one index finds the documents that embed an
+ * entity. Only documents that lists show have sort keys, so list queries find only these.
  */
 export type Document<EntityState, Joined = Record<never, never>> = Envelope & {
   state: EntityState;
@@ -62,8 +62,8 @@ export type Entity<State> = {
 };
 
 /**
- * The TTL index that removes tombstones at the instant in `expiresAt`. It is partial, so that a document which is not
- * deleted has no entry in it.
+ * The TTL index that removes tombstones at the instant in `expiresAt`. The index is partial, so living documents cost
+ * it no entries.
  */
 export const tombstoneIndex = {
   name: 'expiry',

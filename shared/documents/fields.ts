@@ -22,7 +22,7 @@ export const nameLengthMax = 1_024;
 export const shortTextLengthMax = 4_096;
 export const longTextLengthMax = 65_536;
 
-/** The most elements that a list may have. */
+/** The maximum number of elements of a list. */
 export const itemsMax = 1_000;
 
 type Parse = z.ZodType['_zod']['parse'];
@@ -49,7 +49,7 @@ export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) 
   return new Field({ type: 'custom', parse }) as z.ZodType<Output, Input>;
 };
 
-/** Reports the rule that a value of the right type breaks. `continue` makes a union report this rule, too. */
+/** Reports the rule that a value of the right type breaks. `continue` makes a union report this rule as well. */
 export function broken({ issues, value: input }: Payload, message: string): null {
   issues.push({ code: 'custom', message, input, continue: true });
   return null;
@@ -71,7 +71,7 @@ const characters = (lengthMax: number) =>
       : broken(payload, `must have ${lengthMax} characters or fewer`),
   );
 
-/** A text without a limit of its own: only the size of the whole state bounds it. */
+/** A text without a limit of its own, because the size of the whole state is limited. */
 export const text = characters(Infinity);
 
 /** A name of a person, a label, a channel or a file, or another text of a few words. */

@@ -55,7 +55,7 @@ export type TicketJoined = {
     status: ConversationStatus;
     createdAt: Date;
     updatedAt: Date;
-    /** The conversation is not shown from this instant on. Null: it never expires. */
+    /** The API stops showing the conversation at this instant; null if it never expires. */
     retainUntil: Date | null;
   }[];
   /**
@@ -65,7 +65,7 @@ export type TicketJoined = {
   moreAfter: string | null;
 };
 
-/** The most conversations that a ticket embeds, so that the cost of an event does not grow with their number. */
+/** A ticket embeds at most this many conversations. Otherwise the cost of an event would grow with their number. */
 export const embeddedConversationsMax = 200;
 
 export type TicketDocument = Document<Ticket, TicketJoined>;
@@ -78,7 +78,7 @@ export const ticketUpdatedAt = ({ createdAt, updatedAt }: Pick<Ticket, 'createdA
   updatedAt < createdAt ? createdAt : updatedAt;
 
 /**
- * Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents.
+ * Each list index ends in the other sort key, so MongoDB checks a bound on that key without reading documents.
  */
 export const ticket = {
   topic: 'tickets',
@@ -94,7 +94,7 @@ export const ticket = {
     refsIndex,
     tombstoneIndex,
   ],
-  // `byUpdated >= byCreated` is always true, so that a bound on one key may prune a scan of the other.
+  // `byUpdated` is never less than `byCreated`, so a bound on one key may shorten a scan of the other.
   sortKeys: ({ id, createdAt, updatedAt }: Ticket) => ({
     byCreated: sortKey(createdAt, id),
     byUpdated: sortKey(ticketUpdatedAt({ createdAt, updatedAt }), id),

@@ -4,7 +4,7 @@ import type { TicketJoined } from './ticket.ts';
 /** The last instant that a `Date` can represent. */
 const lastMs = 8_640_000_000_000_000;
 
-/** How long a channel keeps data, in days; 0 or null: for ever. */
+/** How many days a channel keeps data; forever if 0 or null. */
 export type Retention = { dataRetentionDays: number | null };
 
 /**
@@ -19,7 +19,7 @@ export type StoredConversation = {
 /** The MongoDB projection of these fields. */
 export const visibilityFields = { 'state.updatedAt': 1, 'joined.channel.dataRetentionDays': 1 };
 
-/** `from` plus the retention; null if the data never expires. */
+/** The instant `from` plus the retention; null if the data never expires. */
 function retainUntil(from: Date, retention: Retention | null | undefined): Date | null {
   // Reads the instant even without a retention: if an edit has broken it, this throws, and the API leaves the document
   // out.
@@ -39,7 +39,10 @@ export function expiredUpTo({ dataRetentionDays }: Retention, now: Date): Date |
   return ms >= -lastMs ? new Date(ms) : null;
 }
 
-/** When a conversation expires. With `createdAt` of a message as `from`: when this message expires. Null: never. */
+/**
+ * When a conversation expires; null if never. With `createdAt` of a message as `from`, this is when the message
+ * expires.
+ */
 export const expiry = ({ state, joined }: StoredConversation, from = state.updatedAt): Date | null =>
   retainUntil(from, joined?.channel);
 

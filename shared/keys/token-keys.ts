@@ -50,13 +50,15 @@ export function keyOfToken({ candidates, hasMore, isBlocked }: TokenOwners): Key
   if (hasMore) return 'shared_token';
   const first = candidates.find(({ state }) => state === 'active');
   if (!first) return 'unknown';
-  const isAlone = candidates.every(({ state, orgId }) => state === 'active' && orgId === first.orgId);
-  if (isBlocked || !isAlone) return 'shared_token';
+  const areAllOfOneOwner = candidates.every(
+    ({ state, orgId }) => state === 'active' && orgId === first.orgId,
+  );
+  if (isBlocked || !areAllOfOneOwner) return 'shared_token';
   return first;
 }
 
 /**
- * Reads the keys that have the tokens of these hashes. It reads blocks even if no key was found: otherwise the response
+ * Reads the keys that have the tokens of these hashes. Reads blocks even if no key was found. Otherwise the response
  * time would reveal whether a key exists.
  */
 export async function readTokenOwners(
@@ -95,7 +97,7 @@ type StoredKey = {
   state: { tokenSha256: string; archivedAt?: Date | null; rateLimit?: unknown };
 };
 
-/** The key's own rate limit; undefined, too, for a value that someone has edited by hand so that it is invalid. */
+/** The rate limit of the key; undefined if it has none, or if an edit by hand has made the value invalid. */
 function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
   const isLimit = typeof rateLimit === 'number' && Number.isInteger(rateLimit) && rateLimit > 0;
   return isLimit ? Math.min(rateLimit, rateLimitMax) : undefined;
@@ -128,12 +130,12 @@ async function readKeysByHash(
     .sort({ 'state.tokenSha256': 1 })
     .limit(limit)
     .toArray();
-  const found = Map.groupBy(keys, ({ state }) => state.tokenSha256);
-  for (const keysOfHash of found.values()) keysOfHash.sort((a, b) => (a._id < b._id ? -1 : 1));
-  if (keys.length < limit) return found;
-  const unread = unreadHashes(hashes, found, keys.at(-1)?.state.tokenSha256 ?? '');
-  if (unread.length === 0) return found;
-  return new Map([...found, ...(await readKeysByHash(database, unread, options))]);
+  const keysByHash = Map.groupBy(keys, ({ state }) => state.tokenSha256);
+  for (const keysOfHash of keysByHash.values()) keysOfHash.sort((a, b) => (a._id < b._id ? -1 : 1));
+  if (keys.length < limit) return keysByHash;
+  const unread = unreadHashes(hashes, keysByHash, keys.at(-1)?.state.tokenSha256 ?? '');
+  if (unread.length === 0) return keysByHash;
+  return new Map([...keysByHash, ...(await readKeysByHash(database, unread, options))]);
 }
 
 /** The hashes that a full reply lacks, wholly or in part. `last` is the hash of its last key. */

@@ -18,7 +18,7 @@ type PageDocument = {
   navigation: { label: string; links: NavigationLink[] };
   /** Content of the header after the navigation. */
   besides?: Html;
-  /** Content of the head that this page needs besides. */
+  /** Further content of the head, for this page. */
   head?: Html;
   /** CSS classes of the content, in place of the classes of a page of text. */
   content?: string;
@@ -60,6 +60,6 @@ export const pageDocument = (page: PageDocument): string =>
 const link = ({ href, name, current }: NavigationLink): Html =>
   html`<li><a href="${href}" ${current ? html` aria-current="${current}"` : html``}>${name}</a></li>`;
 
-/** Code for copying. Wide code scrolls on its own, with the keyboard too. */
+/** Code for copying. Wide code scrolls in its own region, also by the keyboard. */
 export const codeBlock = (label: string, text: string): Html =>
   html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text.trim()}</code></pre>`;

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
-/** A range of addresses in CIDR form: an address, and the number of leading bits that all addresses share. */
+/** A range of addresses in CIDR form: an address, and the number of leading bits that all its addresses share. */
 export type AddressRange = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** A setting that lists addresses or CIDR ranges, separated by commas. */

@@ -10,9 +10,9 @@ type Probe = () => string | null;
 type Probes = { live: Probe; ready: Probe; metrics: Registry };
 
 /** A response to the platform. */
-type Answer = { status: number; type: string; body: string };
+type ProbeResponse = { status: number; type: string; body: string };
 
-type Address = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefined };
+type AdminAddress = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefined };
 
 /**
  * For a `main`: serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform if
@@ -20,7 +20,7 @@ type Address = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefine
  * exits with code 1.
  */
 export async function serveAdmin(
-  { ADMIN_HOST: host, ADMIN_PORT: port }: Address,
+  { ADMIN_HOST: host, ADMIN_PORT: port }: AdminAddress,
   logger: Logger,
   { live, ready, metrics }: Probes,
 ): Promise<Server | null> {
@@ -29,7 +29,7 @@ export async function serveAdmin(
     ['/livez', live],
     ['/readyz', ready],
   ]);
-  const respond = async (path: string | undefined): Promise<Answer> => {
+  const respond = async (path: string | undefined): Promise<ProbeResponse> => {
     const type = 'text/plain; charset=utf-8';
     if (path === '/metrics') {
       const body = await metrics.metrics();
@@ -47,7 +47,11 @@ export async function serveAdmin(
       return;
     }
     void respond(request.url?.split('?')[0])
-      .catch((error: unknown): Answer => ({ status: 503, type: 'text/plain', body: `${String(error)}\n` }))
+      .catch((error: unknown): ProbeResponse => ({
+        status: 503,
+        type: 'text/plain',
+        body: `${String(error)}\n`,
+      }))
       .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
   });
   const address = await startedOrExit(logger, listen(server, host, port));

@@ -6,7 +6,7 @@ import { createLogger } from './logger.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** The paths of the files that settings were read from (`<NAME>_FILE`), by the name of the setting. */
+/** The paths of the files from which settings were read (`<NAME>_FILE`). The keys are the names of the settings. */
 export type SettingFiles = Readonly<Record<string, string>>;
 
 /** A configuration with warnings about misspelt variables, or all errors. Each line names its variable. */
@@ -22,7 +22,7 @@ export function readConfig<S extends z.ZodRawShape>(
   environment: Environment,
   check: (values: Environment) => string[] = () => [],
 ): ConfigResult<z.output<z.ZodObject<S>>> {
-  const { values, files, fileErrors } = givenValues(settings, environment);
+  const { values, files, fileErrors } = readValues(settings, environment);
   const parsed = z.object(settings).safeParse(values, { error: messageOf });
   const found = parsed.success
     ? []
@@ -35,7 +35,7 @@ export function readConfig<S extends z.ZodRawShape>(
     ...fileErrors.values(),
     ...found.filter((error) => !fileErrors.has(error.split(/[: ]/, 1)[0] ?? '')),
   ];
-  const warnings = misspeltIn(environment, variableNames(settings));
+  const warnings = misspellingWarnings(environment, variableNames(settings));
   return parsed.success && errors.length === 0
     ? { config: { ...parsed.data, files }, warnings }
     : { errors: [...errors, ...warnings] };
@@ -55,7 +55,7 @@ export const variableNames = (settings: z.ZodRawShape): string[] =>
  * The values of the settings, from variables and from files, with the paths of these files and the errors of reading
  * them. An empty or blank variable counts as absent.
  */
-function givenValues(settings: z.ZodRawShape, environment: Environment) {
+function readValues(settings: z.ZodRawShape, environment: Environment) {
   const values: Environment = {};
   const files: Record<string, string> = {};
   const fileErrors = new Map<string, string>();
@@ -90,7 +90,7 @@ const misspellingMax = 2;
 const misspeltLengthMin = 8;
 
 /** Warns of variables whose names nearly match a setting: a misspelt setting would silently keep its default. */
-const misspeltIn = (environment: Environment, names: string[]): string[] =>
+const misspellingWarnings = (environment: Environment, names: string[]): string[] =>
   Object.keys(environment).flatMap((name) => {
     if (names.includes(name) || name.length < misspeltLengthMin || !environment[name]?.trim()) return [];
     const near = closest(name, names);
@@ -122,9 +122,9 @@ export function configOrExit<T>(result: ConfigResult<T>, service?: string): T & 
 }
 
 /** How a `main` prints the warnings and errors of its configuration. */
-type Print = { warning: (text: string) => void; errors: (errors: string[]) => void };
+type ConfigPrinter = { warning: (text: string) => void; errors: (errors: string[]) => void };
 
-const asText: Print = {
+const asText: ConfigPrinter = {
   warning: (text) => {
     process.stderr.write(`Warning: ${text}\n`);
   },
@@ -134,7 +134,7 @@ const asText: Print = {
 };
 
 /** A collector of logs reads one JSON object from each line of a service. */
-function asLog(service: string): Print {
+function asLog(service: string): ConfigPrinter {
   const logger = createLogger(service, 'warn', createLogOutput({ stream: 'stderr' }));
   return {
     warning: (text) => logger.warn(text),

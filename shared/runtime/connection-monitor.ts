@@ -11,7 +11,7 @@ export type ConnectionMonitor = {
    * a restart would not help then.
    */
   failure: () => string | null;
-  /** Starts no further check, and does not wait for the one in progress. */
+  /** Ends the checks. Does not wait for the check in progress. */
   stop: () => void;
 };
 
@@ -41,7 +41,7 @@ export type MonitorTimes = {
 };
 
 /** A client whose reads fail while new connections work. */
-type Failing = {
+type FailingClient = {
   /** When a check first found this. */
   sinceMs: number;
   /** When a check last found this. A repair may have helped since then. */
@@ -50,9 +50,9 @@ type Failing = {
 };
 
 /**
- * Reads through each client every few seconds. A client can keep dead connections for ever, while a new client would
- * work: if a read fails and a new connection works, `repair` is called, and after some minutes `failure` asks for a
- * restart.
+ * Reads through each client every few seconds, because a client can keep dead connections forever while a new client
+ * would work. If a read fails and a new connection works, calls `repair`. After some minutes of this, `failure` asks
+ * for a restart.
  */
 export function monitorConnections(
   {
@@ -65,21 +65,21 @@ export function monitorConnections(
   }: MonitoredClients,
   { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: MonitorTimes = {},
 ): ConnectionMonitor {
-  const failing = new Map<string, Failing>();
+  const failing = new Map<string, FailingClient>();
   let isStopped = false;
   let freshMs = -Infinity;
 
   const check = async () => {
     const failed = new Map<string, unknown>();
     const readThrough = ([name, read]: [string, () => Promise<unknown>]) =>
-      inTime(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
+      withTimeLimit(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
     await Promise.all(Object.entries(clients).map(readThrough));
     for (const name of failing.keys()) {
       if (!failed.has(name)) failing.delete(name);
     }
     if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
     freshMs = nowMs();
-    const worksFresh = await inTime(readFresh()).then(
+    const worksFresh = await withTimeLimit(readFresh()).then(
       () => true,
       () => false,
     );
@@ -93,7 +93,7 @@ export function monitorConnections(
       if (!isStopped) await repair?.(name, error);
     }
   };
-  // An error is not reported here, because the next check meets it again.
+  // The next check finds an error again, so it is not reported here.
   const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
   return {
     failure: () => {
@@ -111,8 +111,8 @@ export function monitorConnections(
   };
 }
 
-/** The answer of a read, or an error after `readWithinMs`. */
-const inTime = <T>(reading: Promise<T>): Promise<T> =>
+/** Resolves to the answer of a read. Rejects after `readWithinMs`. */
+const withTimeLimit = <T>(reading: Promise<T>): Promise<T> =>
   within(readWithinMs, reading, () => {
     throw new Error(`no answer within ${readWithinMs} ms`);
   });

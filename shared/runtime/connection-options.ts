@@ -1,5 +1,5 @@
 /** Options of the connection string that the services take. They refuse every other option. */
-type Rule = {
+type OptionRule = {
   /** As the driver spells them. */
   options: string[];
   /** The allowed values; without a pattern, every value. `values` describes them to an operator. */
@@ -16,7 +16,7 @@ const isTrue = { pattern: /^true$/, values: 'true' };
  * An option that a later driver adds is refused until it stands here: it may change the form of documents or filters.
  * With `ignoreUndefined`, for example, a filter on an undefined value would match every document.
  */
-export const connectionRules: Rule[] = [
+export const connectionRules: OptionRule[] = [
   {
     options: ['w'],
     pattern: /^majority$/,

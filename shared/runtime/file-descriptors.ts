@@ -6,7 +6,7 @@ import type { Logger } from './logger.ts';
  */
 const otherDescriptors = 100;
 
-/** The most files and connections that this process may have open; null if Linux reports no limit. */
+/** The maximum number of files and connections that this process may open; null if Linux reports no limit. */
 function descriptorLimit(): number | null {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -17,8 +17,8 @@ function descriptorLimit(): number | null {
 }
 
 /**
- * Warns at the start if the limit of open files is too low for the connections. At the limit itself no warning would be
- * possible: Node closes new connections at once, without an event that could be logged or counted.
+ * Warns at the start if the limit of open files is too low for the connections. A warning at the limit itself is not
+ * possible, because Node then closes new connections without an event.
  */
 export function warnOfFewDescriptors(logger: Logger, connections: number): void {
   const limit = descriptorLimit();

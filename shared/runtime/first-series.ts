@@ -21,10 +21,11 @@ export type FirstSeries<Metrics> = {
 };
 
 /**
- * Begins these series at 0. Otherwise Prometheus would miss the first event: a series that begins at 1 has no increase.
+ * Begins these series at 0. Otherwise Prometheus would miss the first event, because a series that begins at 1 has no
+ * increase.
  */
 export function beginAtZero<Metrics extends object>(metrics: Metrics, series: FirstSeries<Metrics>): void {
   for (const [name, labels] of Object.entries(series) as [keyof Metrics, Record<string, string>[]][]) {
-    for (const one of labels) (metrics[name] as Counter).inc(one, 0);
+    for (const seriesLabels of labels) (metrics[name] as Counter).inc(seriesLabels, 0);
   }
 }

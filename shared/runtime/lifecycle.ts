@@ -4,7 +4,7 @@ import { within } from './within.ts';
 export type Closer = {
   name: string;
   close: () => Promise<unknown>;
-  /** Its time limit. It may also use the time that earlier closers have left over. Then the next closer runs. */
+  /** Its time limit, after which the next closer runs. A closer may also use the time that earlier closers saved. */
   deadlineMs: number;
 };
 
@@ -42,7 +42,7 @@ export function onShutdown(
     let untilMs = performance.now();
     for (const { name: closer, close, deadlineMs } of closers) {
       untilMs += deadlineMs;
-      // At least its own limit, so that a stall of this process does not shorten the time of the next closer.
+      // A closer has at least its own limit, even if this process has stalled.
       const leftMs = Math.max(deadlineMs, Math.round(untilMs - performance.now()));
       try {
         await within(leftMs, close(), () => {

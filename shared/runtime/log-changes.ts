@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from './logger.ts';
 
 /**
- * Returns a function that logs a value at debug level if it has changed since the last call, with the value before. Do
+ * Returns a function that logs a value, with the previous one, at debug level if it has changed since the last call. Do
  * not name a field `state`, because the logger redacts it.
  */
 export function logChanges(

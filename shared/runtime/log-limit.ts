@@ -1,4 +1,4 @@
-/** A field for a log line: how many lines of its kind were left out since the line before. */
+/** A field of a log line: how many lines of its kind were left out since the previous line. */
 type LeftOut = { suppressed?: number };
 
 /** Calls `write` unless a line of this kind was written within the last second. */

@@ -1,7 +1,7 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
-/** At most this many bytes wait while stdout takes none; further lines are lost. */
+/** At most this many bytes wait while stdout accepts none. Further lines are lost. */
 const waitingBytesMax = 4 * 1_024 * 1_024;
 /** A line waits at most this long for other lines, to be written together with them, in milliseconds. */
 const batchMs = 100;
@@ -16,12 +16,12 @@ export type LogOutput = {
   flushSync: () => void;
   /** The lines lost since the start of the process. */
   linesLost: () => number;
-  /** Calls `report` with the number of lost lines when stdout has taken all that waited. */
+  /** Calls `report` with the number of lost lines once stdout has accepted all waiting lines. */
   onRecovery: (report: (lines: number) => void) => void;
 };
 
-type Options = {
-  /** Lines wait for others until they have as many bytes. */
+type LogOutputOptions = {
+  /** Lines wait until they have this many bytes together. */
   batchBytes?: number;
   stream?: keyof typeof descriptors;
 };
@@ -33,7 +33,7 @@ const descriptors = { stdout: 1, stderr: 2 } as const;
  * or the disk is full), lines wait up to a limit, and further lines are lost and counted. Lines are written together,
  * once they have `batchBytes` or after 100 ms; a process that is killed loses the waiting ones.
  */
-export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
+export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: LogOutputOptions = {}): LogOutput {
   let fd: number | null = null;
   const waiting = createWaitingLines();
   /** The pause before the next attempt; 0 while stdout takes lines. */
@@ -84,8 +84,8 @@ export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options =
 /** Lines that wait for stdout, in their order. */
 function createWaitingLines() {
   let text = '';
-  /** The lines before `text`, of which stdout has taken a part. */
-  let rest = Buffer.alloc(0);
+  /** The bytes of the lines before `text` that stdout has not accepted yet. */
+  let unwritten = Buffer.alloc(0);
   let bytes = 0;
   return {
     bytes: () => bytes,
@@ -99,18 +99,18 @@ function createWaitingLines() {
     },
     /** Writes until no line waits, or until `fd` accepts no more bytes: then the output is stuck. */
     writeTo: (fd: number | null): { isStuck: boolean; written: number } => {
-      const before = bytes;
+      const bytesBefore = bytes;
       while (fd !== null && bytes > 0) {
-        if (rest.length === 0) {
-          rest = Buffer.from(text);
+        if (unwritten.length === 0) {
+          unwritten = Buffer.from(text);
           text = '';
         }
-        const written = tryWrite(fd, rest);
-        if (written === 0) return { isStuck: true, written: before - bytes };
-        rest = rest.subarray(written);
+        const written = tryWrite(fd, unwritten);
+        if (written === 0) return { isStuck: true, written: bytesBefore - bytes };
+        unwritten = unwritten.subarray(written);
         bytes -= written;
       }
-      return { isStuck: false, written: before - bytes };
+      return { isStuck: false, written: bytesBefore - bytes };
     },
   };
 }

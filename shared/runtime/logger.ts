@@ -19,7 +19,7 @@ const withoutSecret = (found: string): string => (found.startsWith('\\') ? found
 /** Every secret contains one of these. Searching for them is a hundred times cheaper than the expression. */
 const markers = ['@', '_live_', '_test_'];
 
-/** Removes secrets from a log line, whichever field or message contains them. */
+/** Removes secrets from every field and message of a log line. */
 export const scrubbed = (line: string): string =>
   markers.some((marker) => line.includes(marker)) ? line.replace(escapesAndSecrets, withoutSecret) : line;
 

@@ -1,4 +1,4 @@
-import { repeat, type Run } from './repeat.ts';
+import { repeat, type RepeatedRun } from './repeat.ts';
 
 test('a failed run is repeated after its own pause, and no run begins after a stop', async () => {
   jest.useFakeTimers();
@@ -23,7 +23,7 @@ test('a failed run is repeated after its own pause, and no run begins after a st
 
 test('a run that makes no progress fails, and the next one begins without it', async () => {
   jest.useFakeTimers();
-  const runs: (Run & { end: () => void })[] = [];
+  const runs: (RepeatedRun & { end: () => void })[] = [];
   const errors: unknown[] = [];
   const { stop } = repeat((one) => new Promise((end) => void runs.push({ ...one, end })), {
     intervalMs: 1_000,

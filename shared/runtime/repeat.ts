@@ -1,10 +1,10 @@
 export type Repeating = {
-  /** Starts no further run. Resolves when the run in progress has ended. */
+  /** Ends the repetition. Resolves when the run in progress has ended. */
   stop: () => Promise<void>;
 };
 
 /** One run of repeated work. */
-export type Run = {
+export type RepeatedRun = {
   /** To be called after each part of a long run. */
   onProgress: () => void;
   /** Aborted once the run counts as stalled: it must not begin another part. */
@@ -21,11 +21,11 @@ type RepeatOptions = {
 };
 
 /**
- * Calls `run` again `intervalMs` after each run has ended, whether the run succeeded or failed. So runs never overlap,
+ * Calls `run` again `intervalMs` after each run has ended, whether the run succeeded or failed. Runs never overlap,
  * except with a stalled one. Errors go to `onError`.
  */
 export function repeat(
-  run: (one: Run) => Promise<void>,
+  run: (context: RepeatedRun) => Promise<void>,
   { intervalMs, stalledAfterMs, onError, retryMs = () => intervalMs }: RepeatOptions,
 ): Repeating {
   let stopped = false;
@@ -60,7 +60,10 @@ export function repeat(
 }
 
 /** Rejects if `run` makes no progress for `stalledAfterMs`. */
-async function runUnlessStalled(run: (one: Run) => Promise<void>, stalledAfterMs?: number): Promise<void> {
+async function runUnlessStalled(
+  run: (context: RepeatedRun) => Promise<void>,
+  stalledAfterMs?: number,
+): Promise<void> {
   const stalled = new AbortController();
   const { signal } = stalled;
   if (stalledAfterMs === undefined) return run({ onProgress: () => undefined, signal });

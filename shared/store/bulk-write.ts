@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection, Document } from 'mongodb';
-import { withinLimit } from './within-limit.ts';
+import { withCommandLimit } from './within-limit.ts';
 
 /** An unordered bulk write, which fails after a time limit. */
 export const bulkWrite = <T extends Document>(
@@ -8,4 +8,4 @@ export const bulkWrite = <T extends Document>(
   limitMs?: number,
 ): Promise<BulkWriteResult> =>
   // The driver passes the signal on, although its types name it only for reads.
-  withinLimit((limit) => collection.bulkWrite(operations, { ordered: false, ...limit }), limitMs);
+  withCommandLimit((limit) => collection.bulkWrite(operations, { ordered: false, ...limit }), limitMs);

@@ -14,13 +14,13 @@ export type StoreClock = {
   read: () => Promise<Date>;
   /** The time at the last `read`, plus the time since then. Throws before the first `read`. */
   now: () => Date;
-  /** As `now`, but makes the first `read` itself. */
+  /** Like `now`, but makes the first `read` itself. */
   nowOrRead: () => Promise<Date>;
 };
 
 /**
- * The time of the store that `read` returns, without a command for each reading: its time at the last `read`, and the
- * time of the monotonic clock `nowMs` since.
+ * Creates a clock that knows the time of the store without a command for each reading: the time at the last `read`,
+ * plus the time that has passed since then on the monotonic clock `nowMs`.
  */
 export function createStoreClock(read: () => Promise<Date>, nowMs: () => number): StoreClock {
   let last: { time: Date; atMs: number } | null = null;

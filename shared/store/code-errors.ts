@@ -39,7 +39,7 @@ export function isCodeError(error: unknown): boolean {
   if (!isNativeError(error)) return !isAbort(error);
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   if (!codeErrors.has(error.name) || isOutOfMemory(error)) return false;
-  return !isOfSystem(error.name, code) && (cause === undefined || isCodeError(cause));
+  return !isSystemError(error.name, code) && (cause === undefined || isCodeError(cause));
 }
 
 /** The class of an error that comes from no server. */
@@ -56,7 +56,7 @@ const isAbort = (thrown: unknown): boolean =>
  * Whether an error comes from a socket, a file or TLS: it then has a code. Node also gives codes that begin with ERR_
  * to its own type and range errors, which are errors of code.
  */
-const isOfSystem = (name: string, code: unknown): boolean =>
+const isSystemError = (name: string, code: unknown): boolean =>
   code !== undefined && !(name !== 'Error' && typeof code === 'string' && code.startsWith('ERR_'));
 
 /** The class of a thrown error. A dead letter names only the class, since a message may quote data. */

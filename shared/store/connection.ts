@@ -12,18 +12,18 @@ import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
 import { patchConnections, patchTexts } from './driver-patch.ts';
 
-/** How long an operation waits for a reachable server before it fails, in milliseconds. */
+/** An operation waits this long for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
 
 /**
- * How long a connection may take to open, in milliseconds. Attempts that began during an outage of the network block
- * the pool for this long after its end; the driver's default is 30 s.
+ * A connection may take this long to open, in milliseconds. Attempts that began during an outage of the network block
+ * the pool for this long after the outage; the driver's default is 30 s.
  */
 const connectTimeoutMs = 5_000;
 
 /**
- * How long a write waits for a lost majority, in milliseconds; without a limit it would wait for ever. After that it is
- * unknown whether the write applied, and the caller repeats it.
+ * A write waits this long for a lost majority, in milliseconds; without a limit it would wait forever. After that it is
+ * unknown whether MongoDB has applied the write, and the caller retries it.
  */
 const majorityTimeoutMs = 30_000;
 

@@ -10,15 +10,17 @@ const classes = [
    * protocol, another replica set, a member that is not the primary.
    */
   'refuses-connection',
-  /** A server has too much to do. It may pass, and wants its clients to come back later. */
+  /** A server has too much to do. The overload may pass, and clients should retry later. */
   'overloaded',
-  /** A command has used up its time. It may pass, but a repetition at once would load a slow server twice. */
+  /**
+   * A command has used up its time. A later attempt may succeed, but an immediate retry would load a slow server twice.
+   */
   'too-slow',
   /** A server is away, or has failed at this request: a later attempt may succeed. */
   'transient',
   /** MongoDB refuses the document, and refuses it again. */
   'refuses-document',
-  /** The command is wrong, and is wrong again when it is repeated. */
+  /** The command is wrong, and a retry is wrong again. */
   'wrong-command',
   /** The process has reached its memory limit, whatever it works on; later memory may be free. */
   'no-memory',
@@ -38,13 +40,22 @@ export type Classified = {
   fix: string | null;
 };
 
-/** Classifies an error and its causes together. `one` classifies a single error, or returns null for an unknown one. */
-export function classifyChain(chain: Error[], one: (cause: Error) => Classified | null): Classified | null {
-  const found = chain.flatMap((cause) => one(cause) ?? []);
-  const [worst] = found.toSorted((a, b) => classes.indexOf(a.errorClass) - classes.indexOf(b.errorClass));
+/**
+ * Classifies an error and its causes together. `classifyOne` classifies a single error, or returns null for an unknown
+ * one. The fix is the first one of the worst class, or else the first one of any class.
+ */
+export function classifyChain(
+  chain: Error[],
+  classifyOne: (cause: Error) => Classified | null,
+): Classified | null {
+  const classified = chain.flatMap((cause) => classifyOne(cause) ?? []);
+  const [worst] = classified.toSorted(
+    (a, b) => classes.indexOf(a.errorClass) - classes.indexOf(b.errorClass),
+  );
   if (!worst) return null;
-  const known = [worst, ...found.filter(({ errorClass }) => errorClass === worst.errorClass), ...found];
-  return { ...worst, fix: known.find(({ fix }) => fix !== null)?.fix ?? null };
+  const ofWorstClass = classified.filter(({ errorClass }) => errorClass === worst.errorClass);
+  const withFix = [...ofWorstClass, ...classified].find(({ fix }) => fix !== null);
+  return { ...worst, fix: withFix?.fix ?? null };
 }
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
@@ -76,9 +87,9 @@ const verificationCodes = new Set([
 const alertPattern =
   /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
 
-/** An error of a certificate: this process does not accept the server's, or the server this process's. */
+/** Classifies an error of a certificate that this process or the server does not accept; null for any other error. */
 export function certificateError(error: Error, server: 'kafka' | 'store', fix: string): Classified | null {
   const code = String((error as { code?: unknown }).code);
-  const isMeant = verificationCodes.has(code) || alertPattern.test(code);
-  return isMeant ? { errorClass: 'refuses-connection', server, fix } : null;
+  const isCertificateError = verificationCodes.has(code) || alertPattern.test(code);
+  return isCertificateError ? { errorClass: 'refuses-connection', server, fix } : null;
 }

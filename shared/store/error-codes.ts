@@ -1,6 +1,6 @@
 import type { ErrorClass } from './error-classes.ts';
 
-type Entry = {
+type CodeMeaning = {
   errorClass: ErrorClass;
   /** MongoDB's name of the code, or why it refuses a document, for a dead letter. */
   text: string;
@@ -32,13 +32,13 @@ const validator =
 export const notPrimaryCode = 10_107;
 
 const entries = (errorClass: ErrorClass, codes: [code: number, text: string][], fix: string | null = null) =>
-  codes.map(([code, text]): [number, Entry] => [code, { errorClass, text, fix }]);
+  codes.map(([code, text]): [number, CodeMeaning] => [code, { errorClass, text, fix }]);
 
 /**
  * The meaning of MongoDB's codes. Every other code may pass: an operator interrupts a read, a shard moves, the cache is
  * full, a release adds a code.
  */
-export const storeCodes: ReadonlyMap<number, Entry> = new Map([
+export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
   // A user that MongoDB does not admit or permit. Old connections refuse a user that was created again.
   ...entries('refuses-us', [[13, 'Unauthorized']], missingRight),
   ...entries(

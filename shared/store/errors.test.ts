@@ -156,8 +156,7 @@ describe('an overloaded MongoDB', () => {
 
 test('the page for operators lists each code of a wrong command, and no other', () => {
   const page = readFileSync('docs/mongodb.md', 'utf8');
-  const codes =
-    /^The codes of a wrong command are these, by their cause:\n\n((?:[- ] .+\n)+)/m.exec(page)?.[1] ?? '';
+  const codes = /^### Codes of a wrong command\n\n((?:[- ] .+\n)+)/m.exec(page)?.[1] ?? '';
   const listed = [...codes.matchAll(/\d+/g)].map(([code]) => Number(code)).toSorted((a, b) => a - b);
   const permanent = [...storeCodes].filter(([, { errorClass }]) =>
     /^(?:refuses-document|wrong-command)$/.test(errorClass),

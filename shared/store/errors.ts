@@ -11,7 +11,7 @@ import { classOfCode } from './code-errors.ts';
 import { certificateError, type Classified, classifyChain, type ErrorClass } from './error-classes.ts';
 import { storeCodes } from './error-codes.ts';
 
-/** Labels that allow a command to be repeated, whatever its code. */
+/** Labels that allow a retry of a command with any code. */
 const transientLabels = ['RetryableError', 'RetryableWriteError', 'SystemOverloadedError'];
 
 /** Errors of the driver for a wrong use of it, or for a wrong connection string. Its other errors may pass. */
@@ -59,7 +59,7 @@ export const classifyStoreError = (error: unknown): Classified =>
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
- * `noServer` classifies the errors of all.
+ * `classifySelectionError` classifies the errors of all.
  */
 function chainOf(error: unknown): Error[] {
   const chain = errorChain(error);
@@ -67,7 +67,7 @@ function chainOf(error: unknown): Error[] {
   return last < 0 ? chain : chain.slice(0, last + 1);
 }
 
-const ofStore = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
+const storeError = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
   errorClass,
   server: 'store',
   fix,
@@ -76,56 +76,56 @@ const ofStore = (errorClass: ErrorClass, fix: string | null = null): Classified 
 /** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
 export function classifyOne(thrown: Error): Classified | null {
   const error = causeOfBulk(thrown);
-  if (error instanceof MongoServerSelectionError) return noServer(error.reason);
-  if (error instanceof MongoServerError) return answer(error);
+  if (error instanceof MongoServerSelectionError) return classifySelectionError(error.reason);
+  if (error instanceof MongoServerError) return classifyAnswer(error);
   if (error instanceof MongoError && error.name !== 'MongoInvalidArgumentError')
-    return ofStore(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
+    return storeError(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
   if (!isNativeError(error)) return null;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   // `open` is an error of a file that MONGODB_URL names: the driver opens it to connect, while it may be replaced.
   const isOfNetwork =
     socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
-  return isOfNetwork ? ofStore('transient') : certificateError(error, 'store', certificates);
+  return isOfNetwork ? storeError('transient') : certificateError(error, 'store', certificates);
 }
 
-/** No server could be used. The errors of the servers say more, if they have answered. */
-function noServer(topology: TopologyDescription | undefined): Classified {
+/** Classifies the error that no server could be used, by the errors of the servers that have answered. */
+function classifySelectionError(topology: TopologyDescription | undefined): Classified {
   const servers = [...(topology?.servers?.values() ?? [])];
   // The driver forgets a server that answers as a member of another replica set, or of no set: here, every server.
   if (topology?.setName && servers.length === 0)
-    return ofStore('refuses-connection', otherReplicaSet(topology.setName));
+    return storeError('refuses-connection', otherReplicaSet(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
   const refusal = answers.find(
     (found) => found?.errorClass === 'refuses-us' || found?.errorClass === 'refuses-connection',
   );
   // The user may be created, or the certificate renewed, while the driver asks again.
-  if (refusal) return ofStore('refuses-connection', refusal.fix);
+  if (refusal) return storeError('refuses-connection', refusal.fix);
   const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
-  return ofStore('transient', hasPrimary ? noPreferredMember : null);
+  return storeError('transient', hasPrimary ? noPreferredMember : null);
 }
 
 /**
- * An answer of MongoDB. Only its own answers report that it is overloaded: the driver gives the same label to a
- * connection that could not be opened.
+ * Classifies an error that MongoDB has returned. Only MongoDB's own errors report an overload, because the driver gives
+ * the same label to a connection that could not be opened.
  */
-function answer(error: MongoServerError): Classified {
+function classifyAnswer(error: MongoServerError): Classified {
   const entry = storeCodes.get(Number(error.code));
-  if (error.hasErrorLabel('SystemOverloadedError')) return ofStore('overloaded');
+  if (error.hasErrorLabel('SystemOverloadedError')) return storeError('overloaded');
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
   const isUnconfirmed =
     error.name === 'MongoWriteConcernError' ||
     (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
-  if (isUnconfirmed || !entry) return ofStore('transient');
+  if (isUnconfirmed || !entry) return storeError('transient');
   const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
   const isPermanent = entry.errorClass === 'wrong-command' || entry.errorClass === 'refuses-document';
-  return isPermanent && isRepeatable ? ofStore('transient') : ofStore(entry.errorClass, entry.fix);
+  return isPermanent && isRepeatable ? storeError('transient') : storeError(entry.errorClass, entry.fix);
 }
 
 /** The message of an error of MongoDB, with its fix if one is known. */
 export const explainedStoreError = (error: unknown): string =>
   withText(errorMessage(error), classifyStoreError(error).fix);
 
-/** A message with a fix, which it may contain already. */
+/** A message with a fix, unless the message already contains the fix. */
 export const withText = (message: string, fix: string | null): string =>
   fix === null || message.includes(fix) ? message : `${message}. ${fix}`;
 

@@ -9,8 +9,8 @@ const unsupported = [59, 115, 238];
 
 /**
  * The numbers of the generations that have a database beside a control database. MongoDB lists only the databases that
- * the user may read. Empty if the server does not have this command. Rejects if it refuses the list to this user,
- * because databases may exist that this process cannot see.
+ * the user may read. Empty if the server does not have this command. Rejects if the server refuses the list to this
+ * user, because there may be databases that this process cannot see.
  */
 export async function listGenerationDatabases({ client, databaseName }: Db): Promise<number[]> {
   const pattern = new RegExp(`^${databaseName}_g([1-9][0-9]{0,8})$`);

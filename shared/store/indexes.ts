@@ -1,11 +1,11 @@
 import { BSON, type Db, type IndexDescription } from 'mongodb';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
-import { indexesOf } from './structures.ts';
+import { readIndexes } from './structures.ts';
 
 /**
  * The creation of an index ends once a majority of the members has built it. By default MongoDB waits for every voting
- * member, without a limit: a single member that is down would block the start of a release with a new index.
+ * member without a limit, so a single member that is down would block the start of a release with a new index.
  */
 export const builtByMajority = { commitQuorum: 'majority' } as const;
 
@@ -23,9 +23,9 @@ export async function ensureIndexes(database: Db): Promise<void> {
  */
 export async function tryIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
-    const existing = await indexesOf(database, resources[kind].collection);
+    const existing = await readIndexes(database, resources[kind].collection);
     const similar = resources[kind].indexes.filter((declared) =>
-      existing.some((one) => one.name === declared.name || fieldsOf(one) === fieldsOf(declared)),
+      existing.some((index) => index.name === declared.name || fieldsOf(index) === fieldsOf(declared)),
     );
     if (similar.length > 0) await createIndexes(database, kind, similar);
   }

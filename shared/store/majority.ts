@@ -19,6 +19,6 @@ export function noMajoritySince({ localTime, lastWrite }: Hello): Date | null {
   return localTime.getTime() - majorityWriteDate.getTime() > confirmedWithinMs ? majorityWriteDate : null;
 }
 
-/** The same, as the primary of the control database reports it. */
+/** Reads `noMajoritySince` from the primary of the control database. */
 export const readNoMajoritySince = async (control: Db): Promise<Date | null> =>
   noMajoritySince(await readHello(control));

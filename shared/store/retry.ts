@@ -1,6 +1,6 @@
 import { retryPauseMs } from './errors.ts';
 
-/** How failed work is repeated. */
+/** How failed work is retried. */
 export type RetryPolicy = {
   /** The pause after each failed attempt, in milliseconds. It is longer while MongoDB is overloaded. */
   pauseMs: number | ((attempt: number) => number);
@@ -14,8 +14,8 @@ export type RetryPolicy = {
 };
 
 /**
- * Repeats work until it succeeds, or until `onFailed` throws. Only this function repeats failed work, except periodic
- * work (`repeat`), and the rounds of `reconcile`, whose pauses count lost races.
+ * Retries work until it succeeds, or until `onFailed` throws. All retries of failed work use this function, except
+ * periodic work (`repeat`) and the rounds of `reconcile`, whose pauses depend on the number of lost races.
  */
 export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T>): Promise<T> {
   const { pauseMs, onFailed, signal } = policy;
@@ -32,7 +32,7 @@ export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T
   }
 }
 
-/** Waits, or until the signal aborts. Never rejects. */
+/** Waits for this time, or until the signal aborts. Never rejects. */
 const pause = (ms: number, signal?: AbortSignal) =>
   new Promise<void>((resolve) => {
     const end = () => {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 
 /**
- * The revision of a write. It is random, so that no other write of the document has the same one, even after a removal
- * of the document or a fail-over that rolls the write back.
+ * Returns the revision of a write: a random number, so no two writes of a document have the same revision, even if the
+ * document was removed or a fail-over has rolled a write back.
  */
 export const newRevision = (): number => randomInt(1, 2 ** 48);

@@ -1,5 +1,5 @@
 import { type Abortable, type Db, type Document, type RunCommandOptions, WriteConcern } from 'mongodb';
-import { withinLimit } from './within-limit.ts';
+import { withCommandLimit } from './within-limit.ts';
 
 /**
  * Whether a raw command takes the read or write concern of its database. Otherwise the cluster's defaults would apply.
@@ -33,14 +33,14 @@ export async function runCommand(
   { maxTimeMS, signal, ...options }: RunCommandOptions & CommandLimits = {},
 ): Promise<Document> {
   const { readPreference, readConcern, writeConcern } = database;
-  // The name comes first: MongoDB takes the first field for it.
-  const whole: Document = { ...command };
+  // MongoDB takes the first field for the name of the command, so `command` comes first.
+  const fullCommand: Document = { ...command };
   const concern = concerns[Object.keys(command)[0] as keyof typeof concerns];
-  if (maxTimeMS !== undefined) whole.maxTimeMS = maxTimeMS;
-  // A copy: the driver writes the time of a session into it.
-  if (concern === 'read' && readConcern) whole.readConcern ??= { ...readConcern };
+  if (maxTimeMS !== undefined) fullCommand.maxTimeMS = maxTimeMS;
+  // The concern is copied, because the driver writes the time of a session into it.
+  if (concern === 'read' && readConcern) fullCommand.readConcern ??= { ...readConcern };
   if (concern === 'write' && writeConcern && !('writeConcern' in command))
-    WriteConcern.apply(whole, writeConcern);
-  const run = (limit: Abortable) => database.command(whole, { readPreference, ...options, ...limit });
-  return signal ? run({ signal }) : withinLimit(run);
+    WriteConcern.apply(fullCommand, writeConcern);
+  const run = (limit: Abortable) => database.command(fullCommand, { readPreference, ...options, ...limit });
+  return signal ? run({ signal }) : withCommandLimit(run);
 }

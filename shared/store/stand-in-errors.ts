@@ -1,10 +1,10 @@
 /*
- * This file alone knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which
- * the tests run. MongoDB never sends them.
+ * Only this file knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which the
+ * tests run. MongoDB never sends these errors.
  */
 
 /**
- * Why a write failed, by the SQLSTATE that its code holds: five characters of six bits each, the first in the lowest
+ * The cause of a failed write, from the SQLSTATE in its code: five characters of six bits each, the first in the lowest
  * bits. `conflict`: rolled back for another transaction (class 40); `refusal`: invalid data (22) or an exceeded limit
  * (54). Null for MongoDB's own codes, which are below the fifth character.
  */

@@ -36,7 +36,7 @@ export const declaredIndexes: IndexNames = Object.fromEntries(
 );
 
 /** The indexes that are missing in the database, or hidden. A missing collection lacks all of its indexes. */
-export async function indexFaults(
+export async function readIndexFaults(
   database: Db,
   names: IndexNames,
   options: CommandOperationOptions = {},
@@ -44,7 +44,7 @@ export async function indexFaults(
   const faults = kinds.map(async (kind): Promise<IndexFault[]> => {
     const wanted = names[kind] ?? [];
     if (wanted.length === 0) return [];
-    const existing = await indexesOf(database, resources[kind].collection, options);
+    const existing = await readIndexes(database, resources[kind].collection, options);
     return wanted.flatMap((index) => {
       const found = existing.find(({ name }) => name === index);
       if (found && !found.hidden) return [];
@@ -58,7 +58,7 @@ export async function indexFaults(
 const namespaceNotFound = 26;
 
 /** The indexes of a collection; empty if the collection does not exist. */
-export async function indexesOf(
+export async function readIndexes(
   database: Db,
   collection: string,
   options: CommandOperationOptions = {},

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startCommand, startService } from '../../infra/service.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { liveReplicas, processesOf } from '../../shared/control/processes.ts';
+import { processesOf, readLiveReplicas } from '../../shared/control/processes.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
@@ -73,7 +73,7 @@ test('the API names its release in its log, its metrics and its announcement, an
   expect(listening).toMatchObject({ service: 'api', release: version });
   await expect(fetch(`http://127.0.0.2:${String(listening.port)}/livez`)).rejects.toThrow('fetch failed');
   expect(await metricOf(api, `support_build_info{release="${version}"}`)).toBe(1);
-  const replicas = () => liveReplicas(apis.store.control, new Date(0));
+  const replicas = () => readLiveReplicas(apis.store.control, new Date(0));
   const own = async () => (await replicas()).filter(({ pid }) => pid === api.pid);
   await eventually(async () => (await own()).length > 0);
   expect(await own()).toMatchObject([{ release: version }]);

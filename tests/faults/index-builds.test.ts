@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
-import { declaredIndexes, indexFaults } from '../../shared/store/structures.ts';
+import { declaredIndexes, readIndexFaults } from '../../shared/store/structures.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { openStore } from '../support/open-store.ts';
@@ -24,7 +24,7 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
     await replicaSet.members.find((member) => member !== primary)?.kill();
     const { database, opened, close } = await start('index_secondary_down');
     await opened;
-    expect(await indexFaults(database, declaredIndexes)).toEqual([]);
+    expect(await readIndexFaults(database, declaredIndexes)).toEqual([]);
     await close();
     await replicaSet.restore();
   });

@@ -1,5 +1,5 @@
 import { readRegistry } from '../../shared/control/generations.ts';
-import { watermark } from '../../shared/control/progress.ts';
+import { readWatermark } from '../../shared/control/progress.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { deletionOf } from '../support/engine.ts';
@@ -20,7 +20,7 @@ test.each([
   ['a day ahead', dayMs],
 ])('a projector whose host is %s stores every time by the clock of MongoDB', async (_, fromStartMs) => {
   const storeMs = async () => (await storeTime(environment.control)).getTime();
-  const completeToMs = async () => (await watermark(environment.control, 1))?.getTime() ?? 0;
+  const completeToMs = async () => (await readWatermark(environment.control, 1))?.getTime() ?? 0;
   const sinceMs = await storeMs();
   startProcess({ ...wrongClock({ fromStartMs }), TOMBSTONE_DAYS: '3' });
   // when it applies a message without its conversation, a deletion, and a record that it cannot apply

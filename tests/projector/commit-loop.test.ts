@@ -7,7 +7,7 @@ import { startCommitLoop } from '../../services/projector/progress/commit-loop.t
 import { createLiveness } from '../../services/projector/progress/liveness.ts';
 import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
-import { progressOf, watermark } from '../../shared/control/progress.ts';
+import { progressOf, readWatermark } from '../../shared/control/progress.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { openDatabases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
@@ -148,7 +148,7 @@ describe('a run of the commit loop', () => {
     givenPartition(3);
     const running = start(5);
     const isWatermark = async (completeToMs: number) =>
-      (await watermark(control, generation))?.getTime() === completeToMs;
+      (await readWatermark(control, generation))?.getTime() === completeToMs;
     await eventually(() => isWatermark(50_000 - allowanceMs));
     // and does so in later runs
     given.nowMs = 60_000;
@@ -199,7 +199,7 @@ describe('a run of the commit loop', () => {
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
     expect(commits).toEqual([given.partitions]);
-    expect(await watermark(control, generation)).toEqual(new Date(0));
+    expect(await readWatermark(control, generation)).toEqual(new Date(0));
   });
 
   test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {

@@ -1,7 +1,7 @@
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { readLedgerRecords, readSkip, storeSkip } from '../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
-import { progressOf, watermark as readWatermark } from '../../shared/control/progress.ts';
+import { progressOf, readWatermark as readWatermark } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';

@@ -1,4 +1,4 @@
-import { progressOf, watermark } from '../../shared/control/progress.ts';
+import { progressOf, readWatermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
@@ -192,7 +192,7 @@ describe('a generation that has followed topics', () => {
     const before = new Date(Date.now() - 3_600_000);
     await progressOf(control).insertOne({ _id: 'later', ...later, completeTo: before, updatedAt: before });
     await start();
-    await eventually(async () => Number(await watermark(control, 1)) > before.getTime());
+    await eventually(async () => Number(await readWatermark(control, 1)) > before.getTime());
   });
 
   const runWith = (changes: Record<string, string>, ...args: string[]) =>

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import { createProgressRecorder, type ProgressRecorder } from '../../services/projector/progress/progress.ts';
-import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
+import { progressOf, raiseWatermark, readWatermark } from '../../shared/control/progress.ts';
 import { openDatabases } from '../support/databases.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -38,7 +38,7 @@ describe('the watermark', () => {
     expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({
       applied: { position: 13 },
     });
-    expect((await watermark(opened.control, generation))?.getTime()).toBe(49_000);
+    expect((await readWatermark(opened.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });
 
@@ -94,7 +94,7 @@ describe('with a projector', () => {
       await applied();
     };
     const startedAt = new Date();
-    await eventually(async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt);
+    await eventually(async () => ((await readWatermark(environment.control, generation)) ?? 0) >= startedAt);
     // when the source publishes one event in time, and another event later than the allowance
     await publishAt('tag_1', new Date(Date.now() + 60_000));
     expect(await late()).toBe(0);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { acceptableLosses } from '../../services/operations/accept/lost-collections.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
-import { changeRegistry, recordManifest } from '../../shared/control/registry.ts';
+import { addToManifest, changeRegistry } from '../../shared/control/registry.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -163,7 +163,7 @@ describe('a collection is lost', () => {
     const { control, mongo, config } = environment;
     const { apply } = await acceptableLosses({ control, mongo, config }, 1);
     // when a projector of a release with another kind lists its collection
-    await changeRegistry(control, recordManifest(1, { polls: 'its id' }));
+    await changeRegistry(control, addToManifest(1, { polls: 'its id' }));
     await apply?.();
     // then a loss of that collection is found, and no other one
     const { text } = await cli('status');

@@ -3,7 +3,7 @@ import { recordAbsence } from '../../services/projector/generations/follow.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
+import { changeRegistry, storeStart } from '../../shared/control/registry.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
@@ -87,7 +87,7 @@ test('a generation whose first projector has waited for its topics has missed no
     // then its lag counts from the start of its first projector, which no later projector moves
     const started = own?.startedAt;
     expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
-    await changeRegistry(rebuild.control, recordStart(1, new Date()));
+    await changeRegistry(rebuild.control, storeStart(1, new Date()));
     expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
   });
 });

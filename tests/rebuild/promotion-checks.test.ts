@@ -1,7 +1,7 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { acceptFinding } from '../../services/operations/accept/accept.ts';
 import type { SwitchResult } from '../../services/operations/rebuild/switch.ts';
-import { recordNote } from '../../services/operations/rebuild/transitions.ts';
+import { addNote } from '../../services/operations/rebuild/transitions.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
@@ -163,7 +163,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
       steps.push(step);
       if (step !== 'switch' || steps.length > 10) return;
       const cause = { by: 'bob@host', at: present, why: 'refreshed' };
-      await changeRegistry(rebuild.control, recordNote(1, cause));
+      await changeRegistry(rebuild.control, addNote(1, cause));
     };
     expect(await rebuild.switchOnce(2, {}, { onStep })).toMatchObject({ outcome: 'promoted' });
     expect(steps).toEqual(['carry over', 'switch', 'wait for replicas']);

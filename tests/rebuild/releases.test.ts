@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Service, startScript } from '../../infra/service.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
-import { liveReplicas } from '../../shared/control/processes.ts';
+import { readLiveReplicas } from '../../shared/control/processes.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
@@ -77,7 +77,7 @@ describe('a release that changes a projection', () => {
   const untilOnlyReplica = ({ pid }: Service) =>
     eventually(async () => {
       const { control } = testEnvironment;
-      const pids = (await liveReplicas(control, await storeTime(control))).map((replica) => replica.pid);
+      const pids = (await readLiveReplicas(control, await storeTime(control))).map((replica) => replica.pid);
       return pids.join() === String(pid) || pids;
     });
   const failedChecks = ({ output }: { output: Record<string, unknown> }) =>

@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb';
 import { pino } from 'pino';
-import { createHeartbeat, type Own } from '../../shared/control/heartbeat.ts';
+import { type AnnouncedEntry, createHeartbeat } from '../../shared/control/heartbeat.ts';
 import { isLive, processesOf, type Projector, removeOldProcesses } from '../../shared/control/processes.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { openDatabases } from '../support/databases.ts';
@@ -15,7 +15,7 @@ describe('the announcement of a process', () => {
   const processes = () => processesOf<Projector>(opened.control);
   beforeEach(() => processes().deleteMany({}));
 
-  const entryOf = (changes: Partial<Own<Projector>> = {}): Own<Projector> => {
+  const entryOf = (changes: Partial<AnnouncedEntry<Projector>> = {}): AnnouncedEntry<Projector> => {
     const { _id, host, pid, release, at, ...rest } = projector();
     return { ...rest, ...changes };
   };

@@ -1,10 +1,10 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import {
+  collectionsOfAnswers,
   compareWithManifest,
   describeLost,
   type LostCollection,
   type Manifest,
-  servedFrom,
 } from '../../../shared/control/manifest.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
@@ -252,4 +252,4 @@ const lostCollections = (
  * The collections of a manifest that answers depend on. Without the others, such as the log of gaps, the API answers.
  */
 const servedOnly = (manifest: Manifest): Manifest =>
-  Object.fromEntries(Object.entries(manifest).filter(([name]) => servedFrom.includes(name)));
+  Object.fromEntries(Object.entries(manifest).filter(([name]) => collectionsOfAnswers.includes(name)));

@@ -1,10 +1,10 @@
 import { type Db, type MongoClient, ReadConcern, type ReadConcernLevel, type ReadPreference } from 'mongodb';
 import { activeGeneration } from '../../../shared/control/generations.ts';
-import { notAfterNow, watermark } from '../../../shared/control/progress.ts';
+import { notAfterNow, readWatermark } from '../../../shared/control/progress.ts';
 import { servedIndexes } from '../../../shared/documents/served-indexes.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { indexFaults, readCollections } from '../../../shared/store/structures.ts';
+import { readCollections, readIndexFaults } from '../../../shared/store/structures.ts';
 import type { ReadOptions } from './deadline.ts';
 import { storeTimeOf } from './read-data.ts';
 import type { SnapshotSources, Structures } from './read-snapshot.ts';
@@ -42,7 +42,7 @@ export function createSnapshotSources(
         const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
         // A clock that was wrong may have raised the stored watermark beyond now, and it would never fall again.
         const options = { ...limits, projection: notAfterNow, session, readConcern };
-        const completeTo = await watermark(control, generation, options);
+        const completeTo = await readWatermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
       }),
     controlCollections: (limits: ReadOptions) => readCollections(control, limits),
@@ -59,6 +59,6 @@ export function createSnapshotSources(
  */
 async function readStructures(database: Db, limits: ReadOptions): Promise<Structures> {
   const collections = await readCollections(database, limits);
-  const faults = await indexFaults(database, servedIndexes, limits);
+  const faults = await readIndexFaults(database, servedIndexes, limits);
   return { collections, faults };
 }

@@ -1,5 +1,5 @@
 import { type AcceptableFinding, generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
-import { liveReplicas, processText } from '../../../shared/control/processes.ts';
+import { processText, readLiveReplicas } from '../../../shared/control/processes.ts';
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFacts } from '../facts.ts';
@@ -90,7 +90,7 @@ async function acceptableOlderData(deps: AcceptDeps, number: number): Promise<Ac
     );
     return { seen: older.map(({ text }) => text) };
   }
-  const replicas = await liveReplicas(deps.control, facts.now);
+  const replicas = await readLiveReplicas(deps.control, facts.now);
   const waiting = replicas.filter(({ generation }) => generation !== number);
   return {
     seen: waiting.map(

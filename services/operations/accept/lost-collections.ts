@@ -7,7 +7,7 @@ import {
   type LostCollection,
   manifestOf,
 } from '../../../shared/control/manifest.ts';
-import { watermark } from '../../../shared/control/progress.ts';
+import { readWatermark } from '../../../shared/control/progress.ts';
 import { changeRegistry, replaceListed, requireRegistry } from '../../../shared/control/registry.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { readCollections } from '../../../shared/store/structures.ts';
@@ -46,7 +46,7 @@ export async function acceptableLosses(deps: LostDeps, number: number): Promise<
   return {
     seen: [
       ...controlLosses.map(controlLossText),
-      ...(await restoredDocumentTexts(database, documentLosses, await watermark(control, number))),
+      ...(await restoredDocumentTexts(database, documentLosses, await readWatermark(control, number))),
     ],
     apply: async () => {
       for (const { collection } of gone) await createCollection(control, collection);

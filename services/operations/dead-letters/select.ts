@@ -8,9 +8,9 @@ import {
   spanIdOf,
 } from '../../../shared/control/ledger.ts';
 import {
-  isStanding,
   purgeDeadLetters,
   readSpans,
+  unappliedFilter,
   unappliedRecords,
 } from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
@@ -56,7 +56,7 @@ async function* readChunks(
 export function spansOf(selection: Selection): Filter<LedgerSpan> {
   if ('ids' in selection) return { _id: { $in: selection.ids.map((id) => spanIdOf(parseRecordId(id))) } };
   const { topic, reason, since } = selection.filter;
-  const filter: Record<string, unknown> = { lastAt: since ? { $gte: since } : isStanding };
+  const filter: Record<string, unknown> = { lastAt: since ? { $gte: since } : unappliedFilter };
   if (topic !== undefined) filter.topic = topic;
   if (reason !== undefined) filter['groups.reason'] = reason;
   return filter;

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { type Generation, projectionVersion } from '../../../shared/control/generations.ts';
 import { readLedgerRecords } from '../../../shared/control/ledger-store.ts';
-import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { progressOf, readWatermark } from '../../../shared/control/progress.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
@@ -44,7 +44,7 @@ export async function explain(deps: ExplainDeps, id: string): Promise<Explanatio
     }))
     .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
   const [active] = sides;
-  const completeTo = active ? await watermark(control, active.number) : null;
+  const completeTo = active ? await readWatermark(control, active.number) : null;
   const explainKind = async (side: GenerationSide, kind: Kind) => {
     const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
     return document ? [await explainDocument(deps, { now, active, side }, kind, document)] : [];

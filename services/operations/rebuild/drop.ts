@@ -8,7 +8,12 @@ import {
 } from '../../../shared/control/generations.ts';
 import { closeGeneration } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
-import { liveReplicas, processesOf, processText, type Replica } from '../../../shared/control/processes.ts';
+import {
+  processesOf,
+  processText,
+  readLiveReplicas,
+  type Replica,
+} from '../../../shared/control/processes.ts';
 import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
@@ -108,7 +113,7 @@ async function waitForReaders(drop: DropRun, generation: Generation): Promise<vo
   const isReader = (replica: Replica) => replica.generation === number || requestsOf(replica, number) > 0;
   const servedUntilMs = isBuild(generation) ? -Infinity : generation.since.getTime();
   const findObstacle = async (): Promise<string | null> => {
-    const readers = (await liveReplicas(control, await now())).filter(isReader);
+    const readers = (await readLiveReplicas(control, await now())).filter(isReader);
     if (readers.length > 0) return `generation ${number} is still read by ${readersText(readers, number)}`;
     return (await now()).getTime() - servedUntilMs < switchNoticedMs
       ? `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is no longer active`

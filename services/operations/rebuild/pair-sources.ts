@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { progressOf, readWatermark } from '../../../shared/control/progress.ts';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import { type EntityState, type Kind } from '../../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
@@ -71,7 +71,7 @@ export function createPairSource(
  */
 export async function readAppliedTo(control: Db, generation: number): Promise<Date> {
   const [savedWatermark, partitions] = await Promise.all([
-    watermark(control, generation),
+    readWatermark(control, generation),
     progressOf(control).find({ generation }).toArray(),
   ]);
   const instants = partitions.map(({ saved, completeTo, updatedAt }) =>

@@ -7,7 +7,7 @@ import {
 import type { InLog, LedgerRecord } from '../../../shared/control/ledger.ts';
 import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { liveReplicas, type Replica } from '../../../shared/control/processes.ts';
+import { readLiveReplicas, type Replica } from '../../../shared/control/processes.ts';
 import { isRecreated, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -176,7 +176,7 @@ async function awaitReplicas(
 ): Promise<Replica[]> {
   await onStep?.('wait for replicas');
   const readElsewhere = async () => {
-    const replicas = await liveReplicas(control, await now());
+    const replicas = await readLiveReplicas(control, await now());
     return replicas.filter(({ generation }) => generation !== number);
   };
   return pollUntil(readElsewhere, (elsewhere) => elsewhere.length === 0, {

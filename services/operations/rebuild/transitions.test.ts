@@ -1,5 +1,5 @@
 import { type GenerationRegistry, projectionVersion } from '../../../shared/control/generations.ts';
-import { advance, recordManifest, withTransition } from '../../../shared/control/registry.ts';
+import { addToManifest, advance, withTransition } from '../../../shared/control/registry.ts';
 import { activate, beginDrop, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
@@ -46,14 +46,14 @@ describe('the registry of generations', () => {
   });
 
   test('keeps no list of the collections of a dropped generation, whose projector lists them no more', () => {
-    const listed = apply(first, ...ready, recordManifest(2, { tags: 'a' }));
+    const listed = apply(first, ...ready, addToManifest(2, { tags: 'a' }));
     const dropping = apply(listed, beginDrop(2, cause(4)));
-    expect(() => recordManifest(2, { tags: 'b', qas: 'c' })(dropping)).toThrow(
+    expect(() => addToManifest(2, { tags: 'b', qas: 'c' })(dropping)).toThrow(
       'generation 2 is being dropped',
     );
     const dropped = apply(dropping, endDrop(2, cause(5)));
     expect(dropped.generations[1]).not.toHaveProperty('manifest');
-    expect(() => recordManifest(2, { tags: 'b' })(dropped)).toThrow('generation 2 was dropped');
+    expect(() => addToManifest(2, { tags: 'b' })(dropped)).toThrow('generation 2 was dropped');
   });
 
   test('is unchanged by a repeated transition', () => {

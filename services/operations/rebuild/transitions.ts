@@ -105,7 +105,7 @@ export const storeReport =
   };
 
 /** Adds an entry to the history of a generation whose state stays. */
-export const recordNote =
+export const addNote =
   (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
     const { state } = generationOf(registry, number);

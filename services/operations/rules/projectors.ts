@@ -3,7 +3,7 @@ import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { describeGaps } from '../../../shared/control/log-gaps.ts';
 import {
   isLive,
-  lastSweep,
+  lastSweepOf,
   type ProcessState,
   processText,
   type Projector,
@@ -185,7 +185,7 @@ const sweepFailureToleratedMs = 600_000;
 
 /** The reason why the retention of a generation is not enforced; null if it is. */
 export function sweepFailure(projectors: Projector[]): string | null {
-  const { at, failingSince: since, reason } = lastSweep(projectors) ?? {};
+  const { at, failingSince: since, reason } = lastSweepOf(projectors) ?? {};
   // The failures end with the last sweep, not now: while no projector runs, no sweep fails.
   if (!at || !since || at.getTime() - since.getTime() <= sweepFailureToleratedMs) return null;
   return (

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { liveReplicas, processText } from '../../../shared/control/processes.ts';
+import { processText, readLiveReplicas } from '../../../shared/control/processes.ts';
 import {
   type RequestTrace,
   requestTracesOf,
@@ -29,7 +29,7 @@ export async function readTrace(control: Db, requestId: string): Promise<TraceOf
 
 /** Names the live replicas that store no traces. */
 async function describeUntraced(control: Db): Promise<string> {
-  const replicas = await liveReplicas(control, await storeTime(control));
+  const replicas = await readLiveReplicas(control, await storeTime(control));
   const untraced = replicas.filter(({ traces }) => !traces).map(processText);
   return untraced.length === 0 ? '' : `; now ${untraced.join(', ')} stores none`;
 }

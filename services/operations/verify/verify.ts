@@ -14,7 +14,7 @@ import { collectionOf, generationDatabase, requireWritable } from '../../../shar
 import type { OperatorDeps } from '../deps.ts';
 import { readAppliedTo } from '../rebuild/pair-sources.ts';
 import { recheck, recheckMax } from '../rebuild/recheck.ts';
-import { recordNote } from '../rebuild/transitions.ts';
+import { addNote } from '../rebuild/transitions.ts';
 import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { readIdBatch, readLastId } from './pages.ts';
@@ -94,7 +94,7 @@ async function repairAndRecord(run: VerifyRun, { number }: Generation): Promise<
   const { control, by, now } = deps;
   const note = async (text: string) => {
     const why = `verify --repair${text}; ${options.why}`;
-    await changeRegistry(control, recordNote(number, { by, at: await now(), why }));
+    await changeRegistry(control, addNote(number, { by, at: await now(), why }));
   };
   await requireSameJoins(deps, number, options.timeoutSeconds);
   const hasIds = (options.ids ?? []).length > 0;

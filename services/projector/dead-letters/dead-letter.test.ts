@@ -1,5 +1,5 @@
 import { type Binary, BSON } from 'mongodb';
-import type { OnStepFailed } from '../../../shared/control/rejections.ts';
+import type { OnRecordStepFailed } from '../../../shared/control/rejections.ts';
 import { type KafkaRecord, varint } from '../../../shared/kafka/record-format.ts';
 import {
   binary as binaryMode,
@@ -14,7 +14,7 @@ import { type RecordFields, recordFields, recordOf, toBuffer } from './dead-lett
 
 const prefix = 'support.';
 
-function deadLetter(rejected: KafkaRecord, onFailed?: OnStepFailed): RecordFields {
+function deadLetter(rejected: KafkaRecord, onFailed?: OnRecordStepFailed): RecordFields {
   const fields = recordFields('support.tags', prefix, rejected, onFailed);
   if (!fields) throw new Error('the record has no bytes');
   return fields;

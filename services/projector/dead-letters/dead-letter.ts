@@ -1,6 +1,6 @@
 import { Binary } from 'mongodb';
 import type { RecordBytes } from '../../../shared/control/record-bytes.ts';
-import type { OnStepFailed, Rejection, Step } from '../../../shared/control/rejections.ts';
+import type { OnRecordStepFailed, RecordStep, Rejection } from '../../../shared/control/rejections.ts';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
@@ -24,10 +24,10 @@ export function recordFields(
   topic: string,
   prefix: string,
   record: KafkaRecord,
-  onFailed: OnStepFailed = () => undefined,
+  onFailed: OnRecordStepFailed = () => undefined,
 ): RecordFields | null {
   const { partition, offset, timestampMs } = record.position;
-  const orNull = <T>(step: Step, read: () => T): T | null => {
+  const orNull = <T>(step: RecordStep, read: () => T): T | null => {
     try {
       return read();
     } catch (error) {

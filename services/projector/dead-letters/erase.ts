@@ -5,7 +5,7 @@ import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-
 import type { Position } from '../../../shared/documents/entity.ts';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
-import { withinLimit } from '../../../shared/store/within-limit.ts';
+import { withCommandLimit } from '../../../shared/store/within-limit.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { isAfter, isBeforeTombstone } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
@@ -40,7 +40,7 @@ const idsPerRead = 1_000;
  * docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
-  if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, by, limit));
+  if (erasures.length > 0) await withCommandLimit((limit) => eraseCovered(deps, erasures, by, limit));
 }
 
 async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, limit: Abortable) {

@@ -7,7 +7,7 @@ import {
   removeBytes,
   removeUnchangedBytes,
 } from '../../../shared/control/record-bytes.ts';
-import { type OnStepFailed, projectorError } from '../../../shared/control/rejections.ts';
+import { type OnRecordStepFailed, projectorError } from '../../../shared/control/rejections.ts';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import type { ByteShares } from './byte-shares.ts';
 import { attachedBytesMax, recordFields, type RejectedRecord } from './dead-letter.ts';
@@ -83,7 +83,7 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: 
   const attachments: RecordBytes[] = [];
   for (const { record } of standing) {
     if (leftBytes <= 0) break;
-    const onFailed: OnStepFailed = (step, error) =>
+    const onFailed: OnRecordStepFailed = (step, error) =>
       deps.onProjectorError?.({ ...record.position, topic }, projectorError(step, error).detail, error);
     const fields = recordFields(topic, deps.prefix, record, onFailed);
     if (!fields || fields.size > Math.min(leftBytes, attachedBytesMax)) continue;

@@ -1,4 +1,4 @@
-import type { OnStepFailed } from '../../../shared/control/rejections.ts';
+import type { OnRecordStepFailed } from '../../../shared/control/rejections.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
@@ -17,7 +17,7 @@ const subjectsMax = 100;
 export function subjectsOf(
   kind: Kind | null,
   record: KafkaRecord,
-  onFailed: OnStepFailed = () => undefined,
+  onFailed: OnRecordStepFailed = () => undefined,
 ): string[] {
   for (const textsOf of [fieldTexts, allTexts]) {
     try {

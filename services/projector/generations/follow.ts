@@ -6,19 +6,19 @@ import {
   NoSuchGeneration,
   readRegistry,
 } from '../../../shared/control/generations.ts';
-import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progress.ts';
+import { isFollowed, lagSeconds, readWatermark } from '../../../shared/control/progress.ts';
 import {
   advance,
   changeRegistry,
   loadEnds,
-  recordMaxLag,
-  recordStart,
   requireRegistry,
+  storeLongestLag,
+  storeStart,
 } from '../../../shared/control/registry.ts';
 import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';
+import { repeat, type RepeatedRun, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Applier } from '../apply/apply.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Positions } from '../partition/positions.ts';
@@ -67,7 +67,7 @@ export function followRegistry(
   const { control, generation: number, logger } = deps;
   const logRegistry = logChanges(logger, 'registry', { generation: number });
   const logBuild = logChanges(logger, 'build', { generation: number });
-  const poll = async ({ signal }: Run) => {
+  const poll = async ({ signal }: RepeatedRun) => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
     if (!registry) return;
     try {
@@ -75,7 +75,7 @@ export function followRegistry(
       // A slower build leaves MongoDB to the active generation, which needs that only while it has projectors.
       const isOneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
-      const completeTo = await watermark(control, number);
+      const completeTo = await readWatermark(control, number);
       // A run that `repeat` has abandoned as stalled may end after a newer run, and must not apply its older result.
       signal.throwIfAborted();
       deps.metrics.generationState.reset();
@@ -138,7 +138,7 @@ async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null
   const seconds = Math.round(Math.min(sinceStart, currentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
   const longest = longestLag(seconds, recorded);
-  if (longest > recorded) await changeRegistry(control, recordMaxLag(own.number, longest));
+  if (longest > recorded) await changeRegistry(control, storeLongestLag(own.number, longest));
   metrics.maxLag.set(longest);
   return longest;
 }
@@ -152,10 +152,10 @@ export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'generation' | 'logger'> & { admin: Admin; topics: string[] },
 ): Promise<Date> {
   const { control, generation: number, now } = deps;
-  const completeTo = await watermark(control, number);
+  const completeTo = await readWatermark(control, number);
   const registry = completeTo
     ? await requireRegistry(control)
-    : await changeRegistry(control, recordStart(number, now()));
+    : await changeRegistry(control, storeStart(number, now()));
   const own = generationOf(registry, number);
   const longestBehindSeconds = await recordLag(deps, own, completeTo);
   const settings = await readTopicSettings(deps.admin, deps.topics).catch(() => []);

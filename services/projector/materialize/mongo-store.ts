@@ -1,7 +1,7 @@
 import type { Abortable, Collection, Db, Filter, FindCursor } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { withinLimit } from '../../../shared/store/within-limit.ts';
+import { withCommandLimit } from '../../../shared/store/within-limit.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
 import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
 import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
@@ -44,7 +44,7 @@ export function mongoStore(database: Db): Store {
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
     readCurrent: (kind, ids) =>
-      withinLimit(async (limit) => {
+      withCommandLimit(async (limit) => {
         await using cursor = byIds(collection(kind), ids, limit).project<Current>(currentProjection(kind));
         const { found, remaining } = await firstReply(cursor, ids);
         return { ...readEnvelopes(found), remaining };
@@ -56,7 +56,7 @@ export function mongoStore(database: Db): Store {
     write: (kind, writes) => writeGuarded(collection(kind), writes),
     findDependents: async (kind, refs) => {
       const size = { limit: pageSize + 1, batchSize: pageSize + 2 };
-      const found = await withinLimit((limit) =>
+      const found = await withCommandLimit((limit) =>
         collection(kind)
           .find({ refs: { $in: refs } }, { hint: indexOn(kind, 'refs'), ...size, ...limit })
           .project<{ _id: string }>({ _id: 1 })
@@ -87,7 +87,7 @@ export function mongoStore(database: Db): Store {
       await collection(kind).updateOne({ _id: id, ...life }, update);
     },
     readEnvelopes: (kind, ids) =>
-      withinLimit(async (limit) => {
+      withCommandLimit(async (limit) => {
         const cursor = byIds(collection(kind), ids, limit);
         const stored = await cursor.project<Current>({ ...envelopeProjection, 'state.id': 1 }).toArray();
         return readEnvelopes(stored).documents;
@@ -131,7 +131,7 @@ async function readKinds<T extends object>(database: Db, wanted: WantedIds, stag
   }));
   // All documents in one reply, if they fit. By default the first reply of MongoDB has 101 documents.
   const batchSize = [...wanted.values()].reduce((sum, ids) => sum + ids.size, 1);
-  return withinLimit((limit) =>
+  return withCommandLimit((limit) =>
     collectionOf(database, first.kind)
       .aggregate<T>([...first.pipeline, ...unions], { batchSize, ...limit })
       .toArray(),
@@ -149,7 +149,7 @@ async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids:
 
 /** Reads whole documents by id, in no order, up to one reply of MongoDB. `remaining` are the ids still to be read. */
 export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
-  withinLimit(async (limit) => {
+  withCommandLimit(async (limit) => {
     await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);
     return await firstReply(cursor, ids);
   });
@@ -164,7 +164,7 @@ const childrenOf =
   (filter, order, limit) => {
     const hint = indexOn(kind, `state.${parentField}`);
     const options = { hint, ...(order && { sort: order }), limit, batchSize: limit + 1 };
-    return withinLimit((signal) =>
+    return withCommandLimit((signal) =>
       collection
         .find(filter as Filter<StoredDocument>, { ...options, ...signal })
         .project<Child>(childProjection(kind))

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { type Applied, progressOf, type Saved, watermark } from '../../../shared/control/progress.ts';
+import { type Applied, progressOf, readWatermark, type Saved } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
@@ -11,7 +11,7 @@ const idOf = (generation: number, topic: string, partition: number) => `${genera
  * and registers the partitions, and only then raises the watermark to that instant.
  */
 export async function registerPartitions(control: Db, generation: number, keys: string[], now: Date) {
-  const completeTo = (await watermark(control, generation)) ?? new Date(0);
+  const completeTo = (await readWatermark(control, generation)) ?? new Date(0);
   await progressOf(control).bulkWrite(
     // Sorted, since several projectors may register the same partitions at the same time.
     keys.toSorted().map((key) => {

@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb';
-import { lastSweep, readProjectors, type SweepOutcome } from '../../../shared/control/processes.ts';
-import { watermark } from '../../../shared/control/progress.ts';
+import { lastSweepOf, readProjectors, type SweepOutcome } from '../../../shared/control/processes.ts';
+import { readWatermark } from '../../../shared/control/progress.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { explained } from '../../../shared/kafka/errors.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';
+import { repeat, type RepeatedRun, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
@@ -28,7 +28,7 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
  * moved the watermark into the future, uses MongoDB's time instead.
  */
 export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number }) {
-  const applied = await watermark(deps.control, deps.generation);
+  const applied = await readWatermark(deps.control, deps.generation);
   if (!applied) return { conversations: 0, messages: 0 };
   const now = deps.now();
   return sweep({ ...deps, asOf: applied < now ? applied : now });
@@ -62,7 +62,7 @@ function createOutcome({ control, generation, now, metrics, announceSweep }: Swe
     takeOver: async () => {
       if (last) return;
       const projectors = await readProjectors(control);
-      last = lastSweep(projectors.filter((projector) => projector.generation === generation));
+      last = lastSweepOf(projectors.filter((projector) => projector.generation === generation));
     },
     succeed: () => show({ at: now(), failingSince: null, reason: null }),
     fail: (error: unknown) => {
@@ -116,7 +116,7 @@ export function startSweeper(
   const nextAfter = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
   const outcome = createOutcome(deps);
-  const sweepIfOwner = async (run: Run) => {
+  const sweepIfOwner = async (run: RepeatedRun) => {
     const { onProgress } = run;
     const signal = AbortSignal.any([stopping.signal, run.signal]);
     const startMs = nowMs();

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { Generation } from '../../../shared/control/generations.ts';
-import { lastSavedAt, raiseWatermark, watermark } from '../../../shared/control/progress.ts';
+import { lastSavedAt, raiseWatermark, readWatermark } from '../../../shared/control/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 
@@ -30,7 +30,7 @@ type CheckDeps = {
 export async function checkProgress(deps: CheckDeps): Promise<void> {
   const { control, registered, topics, isTrial, logger } = deps;
   const { number } = registered;
-  const completeTo = await watermark(control, number);
+  const completeTo = await readWatermark(control, number);
   const hasProgress = (await lastSavedAt(control, number)) !== null;
   if (!hasProgress && wasFollowed(registered, completeTo))
     throw new ProgressLost(`the progress of generation ${number} is lost`);

@@ -10,7 +10,7 @@ import {
 import { ensureDeadLetterIndexes } from '../../../shared/control/ledger-store.ts';
 import { readDocumentCollections, readLost } from '../../../shared/control/manifest.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
-import { changeRegistry, recordManifest, requireRegistry } from '../../../shared/control/registry.ts';
+import { addToManifest, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
 import type { OnWait } from './wait-until.ts';
@@ -50,7 +50,7 @@ export async function openIndexes({ control, registered, database, isTrial, onWa
   const slow = setTimeout(onWait, slowBuildMs, ...building);
   try {
     await ensureIndexes(database);
-    await changeRegistry(control, recordManifest(registered.number, await readDocumentCollections(database)));
+    await changeRegistry(control, addToManifest(registered.number, await readDocumentCollections(database)));
     await ensureControlIndexes(control);
   } finally {
     clearTimeout(slow);
