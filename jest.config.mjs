@@ -17,11 +17,11 @@ export default {
   // On a busy machine a worker without open handles takes seconds to end; after 500 ms jest would report a leak.
   workerGracefulExitTimeout: 60_000,
   transform: {
-    '\\.ts$|/(marked|@faker-js)/.*\\.js$': [
+    '\\.ts$|/(marked|@faker-js|commander|@commander-js)/.*\\.js$': [
       '@swc/jest',
       { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } },
     ],
   },
   // These have no CommonJS build.
-  transformIgnorePatterns: ['/node_modules/(?!marked/|@faker-js/)'],
+  transformIgnorePatterns: ['/node_modules/(?!marked/|@faker-js/|commander/|@commander-js/)'],
 };
