@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import type { Route } from '../../services/api/http/route.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
@@ -56,7 +57,16 @@ export const routes = createRoutes({ now, brand: 'svc' }).map((route) => ({
   foreign: fill(route.path, otherOwner.suffix),
 }));
 export const urls = routes.map(({ url }) => url);
-export const lists = routes.filter(({ route }) => 'startingAfter' in route.query.shape);
+
+/** The kind of a list's items, which each item names in `object`. */
+function kindOfItems({ response }: Route): Kind {
+  const { data } = (response as z.ZodObject<{ data: z.ZodArray<z.ZodObject> }>).shape;
+  return (data.element.shape.object as z.ZodLiteral<Kind>).value;
+}
+
+export const lists = routes
+  .filter(({ route }) => 'startingAfter' in route.query.shape)
+  .map((list) => ({ ...list, kind: kindOfItems(list.route) }));
 
 type Property = { enum?: string[]; items?: { enum?: string[] } };
 /** Each parameter of a list with a closed set of values. */
@@ -66,4 +76,14 @@ export const enumerated = lists.flatMap(({ route, url }) => {
     const values = property.enum ?? property.items?.enum;
     return values ? [{ url, name, values, isRepeatable: property.items !== undefined }] : [];
   });
+});
+
+/** The queries of each list with one value of each filter together, in each of its sorts. */
+export const filteredQueries = lists.flatMap(({ url }) => {
+  const parameters = enumerated.filter((parameter) => parameter.url === url);
+  const filters = parameters.filter(({ name }) => name !== 'sort');
+  const filter = filters.map(({ name, values: [value] }) => `${name}=${value}`).join('&');
+  const sorts = parameters.find(({ name }) => name === 'sort')?.values ?? [];
+  const sorted = sorts.map((sort) => `${filter}&sort=${sort}`);
+  return filters.length > 0 ? [filter, ...sorted].map((query) => `${url}?${query}`) : [];
 });

@@ -45,17 +45,33 @@ const countRanges = (within: RangeQuery['within']): number =>
 const entriesPerScan = (scanEntriesMax: number, { within }: RangeQuery) =>
   Math.floor(scanEntriesMax / 2) - countRanges(within);
 
-const find = (
-  { kind, within, field, direction, range, hint }: RangeQuery,
-  filter: Filter<Document>,
-  projection: Document,
-): FindCommand => ({
-  find: resources[kind].collection,
-  filter: { ...within, [field]: range, ...filter },
-  sort: { [field]: direction === 'ascending' ? 1 : -1 },
-  projection: { ...projection, [field]: 1 },
-  hint,
-});
+/**
+ * Throws unless the conditions and the sort key are the first fields of the index. Otherwise the page would not be one
+ * range: MongoDB would read documents that it leaves out.
+ */
+function requireOneRange({ kind, within, field, hint }: RangeQuery): void {
+  const { collection, indexes } = resources[kind];
+  const indexed = Object.keys(indexes.find(({ name }) => name === hint)?.key ?? {});
+  const conditions = Object.keys(within);
+  const first = indexed.slice(0, conditions.length);
+  const isOneRange = conditions.every((name) => first.includes(name));
+  if (isOneRange && indexed[conditions.length] === field) return;
+  throw new Error(
+    `the index ${hint} of ${collection} (${indexed.join(', ')}) does not begin with ${conditions.join(', ')}, then ${field}`,
+  );
+}
+
+function find(query: RangeQuery, filter: Filter<Document>, projection: Document): FindCommand {
+  requireOneRange(query);
+  const { kind, within, field, direction, range, hint } = query;
+  return {
+    find: resources[kind].collection,
+    filter: { ...within, [field]: range, ...filter },
+    sort: { [field]: direction === 'ascending' ? 1 : -1 },
+    projection: { ...projection, [field]: 1 },
+    hint,
+  };
+}
 
 /** The `find` command of a page. */
 export function findPage(query: PageQuery): FindCommand {
