@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { apiSettings } from '../../services/api/config.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
+import type { Route } from '../../services/api/http/route.ts';
 import { createMetrics as createApiMetrics, observeBudget } from '../../services/api/metrics.ts';
+import { clientMethod } from '../../services/api/openapi/code-samples.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
@@ -19,6 +22,7 @@ import { markdownTable } from './markdown.ts';
 
 /** The pages that hold generated tables. */
 export const pagesWithTables = [
+  'clients/typescript/README.md',
   'docs/configuration.md',
   'docs/errors.md',
   'docs/event-contract.md',
@@ -71,6 +75,15 @@ const tables: Record<string, () => string> = {
       ['option', 'allowed values', 'reason'],
       connectionRules.map(({ options, values, why }) => [options.map(code).join(', '), values ?? 'any', why]),
     ),
+  clientMethods: () =>
+    markdownTable(
+      ['method', 'returns'],
+      createRoutes({ now: () => new Date(), brand: '' }).map((route) => {
+        const { returns } = /^Returns (?<returns>[^]+?)\.(?: |$)/.exec(route.description)?.groups ?? {};
+        if (!returns) throw new Error(`the description of ${route.path} does not begin with "Returns …."`);
+        return [code(methodOf(route)), returns];
+      }),
+    ),
   apiMetrics: () => metricTable(metricCatalogues().api),
   holdCauses: () => meanings('cause', holdCauses),
   listIndexes: () =>
@@ -99,6 +112,13 @@ const tables: Record<string, () => string> = {
       ]),
     ),
 };
+
+/** A method of the typed client with its arguments. */
+function methodOf({ path, operationId, query }: Route): string {
+  const hasQuery = Object.keys(query.shape).length > 0;
+  const names = [path.includes(':id') ? 'id' : '', hasQuery ? 'params?' : ''].filter(Boolean);
+  return `${clientMethod(path, operationId)}(${names.join(', ')})`;
+}
 
 const fieldsOf = (kind: ServedKind, index: string): string[] =>
   Object.keys(resources[kind].indexes.find(({ name }) => name === index)?.key ?? {});

@@ -167,21 +167,6 @@ test.each(['airbyte', 'singer'])('the guide %s declares every field of the lists
   expect(missing).toEqual([]);
 });
 
-test("the typed client's README has each method of the document", async () => {
-  const readme = await readFile('clients/typescript/README.md', 'utf8');
-  const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as { paths: Record<string, Endpoint> };
-  const methods = Object.entries(paths)
-    .filter(([path]) => path.startsWith('/v1/'))
-    .map(([path, { get }]) => {
-      const hasQuery = get.parameters.some((parameter) => parameter.in === 'query');
-      const names = [path.includes('{id}') && 'id', hasQuery && 'params?'];
-      return `${get['x-client-method']}(${names.filter(Boolean).join(', ')})`;
-    });
-  expect(firstGroups(/^\| `([a-zA-Z.]+\(.*?\))` /gm, readme)).toEqual(methods);
-  expect(methods).toHaveLength(createRoutes({ now: () => new Date(), brand: '' }).length);
-});
-type Endpoint = { get: { 'x-client-method': string; parameters: { in: string }[] } };
-
 test('package.json has every npm script that a page runs', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: object };
   const commands = ({ text }: Page) => firstGroups(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
