@@ -136,6 +136,18 @@ export const channel = builder(
 
 export const qa = builder('qa', times, () => ({}));
 
+const builders: { [K in Kind]?: (fields: Fields, options?: Options<K>) => ReturnType<typeof document<K>> } = {
+  ticket,
+  conversation,
+  message,
+  channel,
+  qa,
+};
+
+/** A document of any kind. A kind that has no builder here embeds nothing. */
+export const anyOf = (kind: Kind, fields: Fields, owner: { orgId?: string } = {}) =>
+  builders[kind]?.(fields, owner) ?? document(kind, { ...examples[kind], ...fields }, owner);
+
 export const apiKey = (token: string, fields: Fields, options: Options<'apiKey'> = {}) => {
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
   return document('apiKey', { ...examples.apiKey, tokenSha256, createdAt: at, ...fields }, options);

@@ -3,10 +3,11 @@ import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-ra
 import { createExpectedBytes } from '../../services/api/store/expected-bytes.ts';
 import { replyBytesMax } from '../../services/api/store/read-budget.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
+import { examples, type Kind, resources, states } from '../../shared/documents/resources.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from './builders.ts';
-import { routes } from './every-route.ts';
+import { lists, routes } from './every-route.ts';
 import { type Answer, listOf, useApi } from './test-api.ts';
 
 /** Pairs of organizations. Code that joins the ids of either by the separator gets the same text. */
@@ -45,8 +46,21 @@ type Owner = { orgId: string; rest: string; mark: string; token: string };
 const pairs = [...joinedAlike, ...alike];
 const owners = pairs.flat();
 
+/** The kinds of lists with ids that contain no other id. */
+const plainKinds = lists.map(({ kind }) => kind).filter((kind) => kind !== 'ticket' && kind !== 'message');
+
+/** A document with `text` in each field of its example that takes any text. */
+function documentWith(text: string, kind: Kind, { orgId, rest }: Owner) {
+  const takesText = (field: string) =>
+    states[kind].safeParse({ ...examples[kind], [field]: text }).success && field !== 'id';
+  const fields = Object.keys(examples[kind]).filter(takesText);
+  const texts = Object.fromEntries(fields.map((field) => [field, text]));
+  return build.anyOf(kind, { ...texts, id: `${resources[kind].idPrefix}${rest}` }, { orgId });
+}
+
 /** The documents of an organization in a generation. */
-function ownedBy({ orgId, rest, mark, token }: Owner, generation: number) {
+function ownedBy(owner: Owner, generation: number) {
+  const { orgId, rest, mark, token } = owner;
   const of = { orgId };
   const text = `${mark} of generation ${generation}`;
   const conversationId = `conv_${rest}`;
@@ -56,8 +70,7 @@ function ownedBy({ orgId, rest, mark, token }: Owner, generation: number) {
     apiKey: build.apiKey(token, { id: `key_${rest}`, name: text }, of),
     ticket: build.ticket({ id: `ti_${rest}`, title: text }, { ...of, joined }),
     conversation: build.conversation({ id: conversationId, title: text }, of),
-    channel: build.channel({ id: rest, name: text }, of),
-    qa: build.qa({ id: rest, question: text }, of),
+    plain: plainKinds.map((kind) => [kind, documentWith(text, kind, owner)] as const),
     messages: [1, 2, 3].map((number) =>
       build.message({ id: `msg_${number}${rest}`, conversationId, content: `${text} ${number}` }, of),
     ),
@@ -70,8 +83,9 @@ function documentsOf(generation: number) {
     apiKey: all.map(({ apiKey }) => apiKey),
     ticket: all.map(({ ticket }) => ticket),
     conversation: all.map(({ conversation }) => conversation),
-    channel: all.map(({ channel }) => channel),
-    qa: all.map(({ qa }) => qa),
+    ...Object.fromEntries(
+      plainKinds.map((kind) => [kind, all.flatMap(({ plain }) => new Map(plain).get(kind) ?? [])]),
+    ),
     message: all.flatMap(({ messages }) => messages),
   };
 }

@@ -4,7 +4,9 @@ import { readSkips, storeSkip } from '../../shared/control/ledger-store.ts';
 import { storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
+import { examples, kinds } from '../../shared/documents/resources.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
+import { enumerated, filteredQueries, lists } from '../api/every-route.ts';
 import { startApi } from '../api/test-api.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { deletionOf } from '../support/engine.ts';
@@ -23,18 +25,15 @@ const numbered = (length: number, makeEvent: (number: string) => Event) =>
 /** More conversations than a ticket embeds, and more messages than a fan-out finds at once. */
 const backlog: Event[] = [
   created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(token).digest('hex') }),
-  ...(['contact', 'user', 'agent', 'tag', 'topic', 'channel', 'qa', 'ticket'] as const).map((kind) =>
-    created(
-      kind,
-      { contact: 'con_1', user: 'user_1', agent: 'agent_1', ticket: 'ti_1' }[kind as 'user'] ?? kind,
-    ),
-  ),
+  ...kinds
+    .filter((kind) => !['apiKey', 'conversation', 'message'].includes(kind))
+    .map((kind) => created(kind, examples[kind].id)),
   created('contact', 'con_2'),
   created('contact', 'con_gone'),
-  created('channel', 'short', { dataRetentionDays: 30 }),
-  created('ticket', 'ti_2', { requesterId: 'con_2', tagIds: ['tag'], topicIds: ['topic'] }),
-  ...numbered(205, (id) => created('conversation', `conv_${id}`, { channelId: 'channel' })),
-  created('conversation', 'conv_old', { ...expired, channelId: 'short' }),
+  created('channel', 'chan_short', { dataRetentionDays: 30 }),
+  created('ticket', 'ti_2', { requesterId: 'con_2', tagIds: ['tag_1'], topicIds: ['topic_1'] }),
+  ...numbered(205, (id) => created('conversation', `conv_${id}`, { channelId: 'chan_1' })),
+  created('conversation', 'conv_old', { ...expired, channelId: 'chan_short' }),
   created('message', 'msg_old', { ...expired, conversationId: 'conv_old' }),
   created('conversation', 'conv_pending', { channelId: 'missing' }),
   created('message', 'msg_orphan', { conversationId: 'conv_missing' }),
@@ -58,13 +57,13 @@ export async function project({
     created('contact', 'con_1', { name: 'Grace' }, 2),
     created('contact', 'con_2', { name: 'Alan' }, 2),
     created('ticket', 'ti_2', { requesterId: 'con_1' }, 2),
-    deletionOf(created('tag', 'tag'), 2),
-    created('conversation', 'conv_0001', { channelId: 'channel', ticketId: 'ti_2' }, 2),
+    deletionOf(created('tag', 'tag_1'), 2),
+    created('conversation', 'conv_0001', { channelId: 'chan_1', ticketId: 'ti_2' }, 2),
     { ...created('user', 'user_1'), op: 'tombstone' },
   );
   // An operator has edited a document. The next event replaces the document.
-  await collectionOf(environment.database, 'qa').updateOne({ _id: 'qa' }, { $unset: { revision: '' } });
-  await publish(created('qa', 'qa', {}, 2));
+  await collectionOf(environment.database, 'qa').updateOne({ _id: 'qa_1' }, { $unset: { revision: '' } });
+  await publish(created('qa', 'qa_1', {}, 2));
   await send('contact', { key: 'con_gone', value: '{' }, { key: 'con_bad', value: '{' });
   await eventually(async () => (await deadLetters()).length === 2);
   await publish(deletionOf(created('contact', 'con_gone'), 2));
@@ -91,7 +90,7 @@ export async function project({
     prefix: 'support.',
     now: () => new Date(),
   });
-  await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
+  await sweepStore.readConversations({ id: 'chan_short', orgId: 'org_1' }, '', new Date());
   // An operator skips a record only in a partition that is stuck, which this run does not have.
   const control = client.db(environment.control.databaseName);
   const place = { topic: 'support.tags', partition: 0, offset: 1 };
@@ -109,7 +108,10 @@ const paths = [
     ),
   ),
   ...['/v1/tickets/ti_1', '/v1/conversations/conv_0000', '/v1/conversations/conv_0000/messages'],
-  ...['/v1/channels', '/v1/channels?type=email', '/v1/channels/channel', '/v1/knowledge/qa'],
+  '/v1/channels/chan_1',
+  ...lists.map(({ path }) => path).filter((path) => !path.includes(':id')),
+  ...enumerated.map(({ url, name, values: [value] }) => `${url}?${name}=${value}`),
+  ...filteredQueries,
 ];
 
 /** Requests every route of the API with its filters and sorts. Returns the id of a request that has a trace. */

@@ -10,6 +10,7 @@ import {
 import { examples, type Kind, resources, states } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { boundedLists, boundedTexts, lengthMax } from '../support/bounded-fields.ts';
 import { given, living } from '../support/example-join.ts';
 import { mebibyte } from '../support/memory.ts';
 import { createRandom } from '../support/random.ts';
@@ -81,6 +82,27 @@ const largest: [Kind, Stored][] = [
   ['conversation', documentOf('conversation', { id: idOf('conv_'), ...conversation })],
   ['message', documentOf('message', { id: idOf('msg_'), ...message, content: 'x'.repeat(contentLength) })],
 ];
+
+/** The value at a path of a state, such as `data.author.name`. Undefined if the state has no such path. */
+const valueAt = (state: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .slice(1)
+    .reduce<unknown>((value, field) => (value as Record<string, unknown> | null)?.[field], state);
+
+test.each(largest)(
+  'each text and each list of the state of the largest %s is at its limit',
+  (kind, { state }) => {
+    const ofKind = (field: { kind: Kind }) => field.kind === kind;
+    const texts = boundedTexts.filter(ofKind).map(({ path }) => ({ path, limit: lengthMax(path) }));
+    const lists = boundedLists.filter(ofKind).map(({ path }) => ({ path, limit: itemsMax }));
+    const limited = [...texts.filter(({ limit }) => limit !== undefined), ...lists];
+    const lengths = limited.map(({ path }) => {
+      return { path, limit: (valueAt(state, path) as string | unknown[] | null)?.length };
+    });
+    expect(lengths).toEqual(limited);
+  },
+);
 
 describe('the store takes the largest document that the limits of lists and texts allow', () => {
   const opened = useEngineStore();

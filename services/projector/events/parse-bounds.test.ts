@@ -21,7 +21,8 @@ test('only the content of a message and an answer have no length limit', () => {
 test.each(boundedTexts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
   '$kind, $path: a text beyond its limit is rejected with path, rule and limit',
   ({ path, issueAt }) => {
-    const bound = lengthMax(path) ?? 0;
+    const bound = lengthMax(path);
+    if (bound === undefined) throw new Error(`add the limit of ${path} to tests/support/bounded-fields.ts`);
     expect(issueAt(bound)).toBeNull();
     const issue = `${path.replaceAll(/\.\d+/g, '[]')}: must have ${bound} characters or fewer`;
     expect(issueAt(bound + 1)).toBe(issue);
