@@ -149,7 +149,7 @@ export function memoryStore(
       const found = await scan(kind, keyOf, pageSize + 1, `dependents in ${kind}`);
       return found.length > pageSize ? null : found.map(({ _id }) => _id);
     },
-    pageOfDependents: async (kind, ref, after) => {
+    findDependentsPage: async (kind, ref, after) => {
       const keyOf = (document: StoredDocument) =>
         document._id > after && document.refs?.includes(ref) ? document._id : null;
       const found = await scan(kind, keyOf, pageSize, `dependents in ${kind} after '${after}'`);

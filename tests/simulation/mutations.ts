@@ -29,10 +29,10 @@ export const mutations: Mutation[] = [
     name: 'references are rechecked before the write',
     file: reconcile,
     edits: {
-      'const { conflicted, refused } = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinings, references);
+      'const { conflicted, refused } = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinInputs, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
       'written.outdated = await recheckReferences(store, kind, toRecheck, references);':
-        'written.outdated = early.filter((id) => toRecheck.some((joining) => joining.id === id));',
+        'written.outdated = early.filter((id) => toRecheck.some((joinInput) => joinInput.id === id));',
     },
   },
   {
@@ -40,7 +40,7 @@ export const mutations: Mutation[] = [
     file: writes,
     edits: {
       'const revision = newRevision();':
-        'const revision = current && !upsert && joining ? current.revision : newRevision();',
+        'const revision = current && !upsert && joinInput ? current.revision : newRevision();',
     },
   },
   {
@@ -52,7 +52,7 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'else if (conflict !== undefined) written.unfinished.push(item.id);':
+      'else if (conflict !== undefined) written.unfinished.push(id);':
         'else if (conflict !== undefined) continue;',
     },
   },
@@ -78,7 +78,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a state counts as propagated once it is stored',
     file: reconcile,
-    edits: { 'before: propagatedBefore(deps, kind, item),': 'before: current ?? null,' },
+    edits: { 'before: propagatedBefore(deps, kind, plannedWrite),': 'before: current ?? null,' },
   },
   {
     name: 'a position counts as applied before its effect is durable',
@@ -99,7 +99,8 @@ export const mutations: Mutation[] = [
     });
     await updateDependents(deps, kind, early as never);
     const { entities, rejections, repeated } = await reconcileAll(`,
-      'outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));': 'void superseded;',
+      'outcome.largeFanOuts.set(kind, await findStale(deps, kind, applied, superseded, stale));':
+        'void superseded;',
     },
   },
   {
@@ -128,7 +129,7 @@ export const mutations: Mutation[] = [
   {
     name: 'the parent that a child names is not refreshed',
     file: fanOut,
-    edits: { '...parentsIn(kind, from, [...states, ...superseded]), ': '' },
+    edits: { '...staleIds, ...parents, ': '...staleIds, ' },
   },
   {
     name: 'documents of a deleted owner are not refreshed',

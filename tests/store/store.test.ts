@@ -4,7 +4,7 @@ import type {
   Store,
   StoredDocument,
   Write,
-  Written,
+  WriteResult,
 } from '../../services/projector/materialize/store.ts';
 import { mongoSweepStore, type SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
@@ -104,7 +104,7 @@ async function readPages<T>(readPage: ReadPage<T>, from = ''): Promise<T[]> {
 
 const readDependents = (store: Store, kind: Kind, ref: string, from = '') =>
   readPages(async (after) => {
-    const { ids, next } = await store.pageOfDependents(kind, ref, after);
+    const { ids, next } = await store.findDependentsPage(kind, ref, after);
     return { items: ids, next };
   }, from);
 
@@ -181,7 +181,7 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
     // The store returns null if the dependents exceed its limit.
     return ((await store.findDependents(kind, refs)) ?? uniqueIds).toSorted();
   },
-  pageOfDependents: ({ store }, random) =>
+  findDependentsPage: ({ store }, random) =>
     readDependents(
       store,
       random.pick(usedKinds),
@@ -226,7 +226,7 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
 /** A write reports the ids of conflicted writes with details that name collections. Only the ids are comparable. */
 const comparable = (result: unknown): unknown =>
   typeof result === 'object' && result !== null && 'conflicted' in result
-    ? { ...result, conflicted: [...(result as Written).conflicted.keys()].toSorted() }
+    ? { ...result, conflicted: [...(result as WriteResult).conflicted.keys()].toSorted() }
     : result;
 
 /** The simulation proves the engine on stores in memory. The proof is worthless if MongoDB answers differently. */

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { type EntityState, type Kind, resources } from '../../../shared/documents/resources.ts';
 import { guardOf } from '../../projector/materialize/envelope.ts';
 import { idsInState } from '../../projector/materialize/join.ts';
-import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
+import { mongoStore, readWholeDocuments } from '../../projector/materialize/mongo-store.ts';
 import { reconcile } from '../../projector/materialize/reconcile.ts';
 import type { RoundDeps } from '../../projector/materialize/rounds.ts';
 import type { JoinedFields, ReadDocuments, Store, Write } from '../../projector/materialize/store.ts';
@@ -146,7 +146,7 @@ export const engineOf = (database: Db, at: Date): VerifyDeps => ({
   store: mongoStore(database),
   now: () => at,
   readDocuments: async (kind, ids) => {
-    const { found, remaining } = await readWhole(database, kind, ids, comparedFields);
+    const { found, remaining } = await readWholeDocuments(database, kind, ids, comparedFields);
     return { documents: found.map(markUnreadable), remaining };
   },
 });

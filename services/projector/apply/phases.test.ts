@@ -107,9 +107,9 @@ describe('a record for which the code throws becomes a dead letter without its n
     ['finding its dependents', ({ findDependents }) => ({ findDependents: throwBsonError(findDependents) })],
     [
       'refreshing its many dependents',
-      ({ pageOfDependents }) => ({
+      ({ findDependentsPage }) => ({
         findDependents: async () => null,
-        pageOfDependents: throwBsonError(pageOfDependents),
+        findDependentsPage: throwBsonError(findDependentsPage),
       }),
     ],
   ])('in %s', async (_, plant) => {

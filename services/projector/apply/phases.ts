@@ -10,7 +10,7 @@ import {
   applyTogether,
   type ChangesOfKind,
   completeFanOuts,
-  type Outcome,
+  type GroupOutcome,
   type UpdateDeps,
 } from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
@@ -64,7 +64,7 @@ const neverAborted = new AbortController().signal;
  * Phase 1: applies the changes of chunks together. On return, their effect is durable, except the large fan-outs in the
  * outcome: `finish` each chunk next.
  */
-export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
+export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<GroupOutcome> {
   const [only, ...others] = chunks;
   if (only && others.length === 0) return applyIsolated(depsOfAttempt(deps, only), only);
   // A group continues if the group of consumers revokes the partition of one of its chunks. That is safe, because each
@@ -77,7 +77,7 @@ export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): 
  * Phase 2 of one chunk. When it returns, the effect of each of its records is durable, or the record is stored as a
  * dead letter: Invariants 13 and 14 in docs/internals/retention.md.
  */
-export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outcome): Promise<Applied> {
+export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: GroupOutcome): Promise<Applied> {
   const { topic, kind } = chunk;
   const { changes, rejected } = await finishFanOuts(deps, chunk, outcome);
   const { standing, attached } = await storeDeadLetters(deps, topic, rejected);
@@ -98,7 +98,7 @@ export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outc
 export async function finishFanOuts(
   deps: ReconcileDeps,
   chunk: ParsedChunk,
-  outcome: Outcome,
+  outcome: GroupOutcome,
 ): Promise<Effect> {
   const { kind, records } = chunk;
   const { failed } = await isolate(chunk.changes, (changes) =>
@@ -129,12 +129,12 @@ function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDep
 }
 
 /** Applies one chunk, and rejects the changes for which the engine's code throws. */
-async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<Outcome> {
+async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<GroupOutcome> {
   const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
   return {
     rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
     repeated: new Set(done.flatMap(({ repeated }) => [...repeated])),
-    large: new Map([[kind, done.flatMap(({ large }) => large.get(kind) ?? [])]]),
+    largeFanOuts: new Map([[kind, done.flatMap(({ largeFanOuts: large }) => large.get(kind) ?? [])]]),
   };
 }
 

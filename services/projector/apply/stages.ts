@@ -28,7 +28,7 @@ const stageOf: Record<keyof Store, StageOfGroup> = {
   readFirstChildren: 'read',
   readEnvelopes: 'read',
   findDependents: 'read',
-  pageOfDependents: 'read',
+  findDependentsPage: 'read',
   write: 'write',
   saveFanOutCursor: 'write',
 };

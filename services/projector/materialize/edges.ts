@@ -51,12 +51,12 @@ export function idIn(state: StoredState | undefined, field: string): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** Whether an edge resolves to the same for two states of an entity. A deleted entity has no state. */
+/** Whether an edge resolves to the same fields for two states of an entity. A deleted entity has no state. */
 const resolvesToSame = (edge: Edge, before: StoredState | undefined, after: StoredState | undefined) =>
   (before === undefined) === (after === undefined) &&
   fieldsOf(edge).every((field) => isDeepStrictEqual(before?.[field], after?.[field]));
 
-/** The edges to an entity over which two of its states differ; all of them if the state before is unknown. */
+/** The edges to an entity whose fields differ between two of its states; all edges if the earlier state is unknown. */
 export const changedEdges = (kind: Kind, before: { state?: StoredState } | null, after?: StoredState) =>
   incomingEdges(kind).filter(({ edge }) => before === null || !resolvesToSame(edge, before.state, after));
 
@@ -66,8 +66,8 @@ export const refOf = (edgeName: string, id: string): string => `${edgeName}:${id
 function kindsReachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
   if (seen.includes(kind))
     throw new Error(`the declared references form a cycle: ${[...seen, kind].join(', ')}`);
-  const others = edgesOf(kind).filter(({ to }) => to !== kind);
-  return others.flatMap(({ to }) => [to, ...kindsReachedFrom(to, [...seen, kind])]);
+  const edgesToOtherKinds = edgesOf(kind).filter(({ to }) => to !== kind);
+  return edgesToOtherKinds.flatMap(({ to }) => [to, ...kindsReachedFrom(to, [...seen, kind])]);
 }
 
 const reachedKinds = new Map(kinds.map((kind) => [kind, kindsReachedFrom(kind)]));
@@ -76,12 +76,12 @@ const reachedKinds = new Map(kinds.map((kind) => [kind, kindsReachedFrom(kind)])
  * The kinds to which the documents of a kind refer, directly or not. If their records are applied first, most documents
  * are written only once.
  */
-export const prerequisites = (kind: Kind): Kind[] =>
-  kinds.filter((other) => reachedKinds.get(kind)?.includes(other));
+export const prerequisiteKinds = (kind: Kind): Kind[] =>
+  kinds.filter((candidate) => reachedKinds.get(kind)?.includes(candidate));
 
-const levelOf = (kind: Kind): number => 1 + Math.max(-1, ...prerequisites(kind).map(levelOf));
+const levelOf = (kind: Kind): number => 1 + Math.max(-1, ...prerequisiteKinds(kind).map(levelOf));
 
-/** All kinds, level by level: each after its prerequisites. Kinds of one level do not refer to each other. */
+/** All kinds, level by level: each kind after its prerequisites. Kinds of one level do not refer to each other. */
 export const kindLevels: readonly (readonly Kind[])[] = [
   ...Map.groupBy(
     kinds.toSorted((a, b) => levelOf(a) - levelOf(b)),

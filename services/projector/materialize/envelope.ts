@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Guard, ReferencedEntity, Unreadable } from './store.ts';
+import type { Guard, ReferencedEntity, UnreadableDocument } from './store.ts';
 
 const count = z.int().min(0);
-/** Partition -1 is that of a record that its log has lost. */
+/** The partition is -1 if the log has lost the record. */
 const position = z.object({ partition: z.int().min(-1), offset: count, timestampMs: z.int() });
 
 /** The fields on which the engine relies. Only an edit by hand breaks them, because the engine writes no other form. */
@@ -25,7 +25,7 @@ const readable = z
   // Without its organization a living entity would count as deleted.
   .refine(({ orgId, state }) => orgId !== null || !state, { path: ['orgId'] });
 
-/** The field of a document's envelope that is missing or has another type; null if all fields are readable. */
+/** Returns the field of a document's envelope that is missing or has a wrong type; null if all fields are readable. */
 export function unreadableField(document: object): string | null {
   const { error } = readable.safeParse(document);
   return error ? String(error.issues[0]?.path[0] ?? 'state') : null;
@@ -42,7 +42,7 @@ export const guardOf = ({ revision }: { revision?: unknown }): Guard =>
 /** Splits stored documents into readable and unreadable ones. */
 export function readEnvelopes<T extends { _id: string; revision: unknown }>(stored: T[]) {
   const documents: T[] = [];
-  const unreadable: Unreadable[] = [];
+  const unreadable: UnreadableDocument[] = [];
   for (const document of stored) {
     const field = unreadableField(document);
     if (field === null) documents.push(document);
@@ -52,8 +52,8 @@ export function readEnvelopes<T extends { _id: string; revision: unknown }>(stor
 }
 
 /**
- * Returns the readable part of an entity that other documents embed. Without a readable revision the entity is missing,
- * also at the recheck. Without a readable time of deletion only its state is missing.
+ * Returns the readable part of an entity that other documents embed. An entity without a readable revision counts as
+ * missing (null), at the recheck as well. If only its time of deletion is unreadable, the entity lacks its state.
  */
 export function readReferenced(stored: ReferencedEntity): ReferencedEntity | null {
   const { _id, orgId, revision, deletedAt } = stored;

@@ -12,8 +12,13 @@ type StateChange = Exclude<Change, Tombstone>;
 
 type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
-/** The rule of the kind about deletions, the time now, and for how many days a tombstone stays. */
-export type EvolveRules = { deletionIsFinal: boolean; now: Date; tombstoneDays: number };
+export type EvolveRules = {
+  /** Whether no record brings an entity of this kind back after its deletion. */
+  deletionIsFinal: boolean;
+  now: Date;
+  /** The days after which MongoDB removes a tombstone. */
+  tombstoneDays: number;
+};
 
 /** Whether `a` is later than `b`. Compares offsets within a partition, otherwise times, then partitions. */
 export const isAfter = (a: Position, b: Position): boolean => {
@@ -60,7 +65,7 @@ function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveR
   else next.state = change.state;
   const isFinal = rules.deletionIsFinal && current?.deletedAt !== undefined;
   if (!next.deletedByEvent && !isFinal && !isBeforeTombstone(next)) return { entity: next, changed: true };
-  // The retention and the time of an earlier deletion stay.
+  // A second deletion keeps the retention and the time of the first one.
   const { deletedByEvent: _ofEarlierVersion, ...earlier } = current ?? {};
   return { entity: toTombstone({ ...earlier, ...next }, rules), changed: true };
 }
@@ -69,7 +74,7 @@ function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveR
  * Applies another record of the stored version. Such a record has an effect in three cases:
  *
  *   a `deleted` event                      deletes the version
- *   a record after all others of it        may come after a tombstone, which then no longer deletes the version
+ *   a record after all earlier ones        may come after a tombstone, which then no longer deletes the version
  *   a state that the sweep has purged      is stored again, and served or purged under the current retention
  */
 function evolveSame(current: Entity, change: StateChange, rules: EvolveRules): Evolved {
@@ -112,14 +117,14 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   return tombstone;
 }
 
-/** The retention of a channel: in its state while it has one, then in its envelope. */
+/** Returns the retention of a channel. The envelope has it once a deleted channel has no state. */
 const retentionDaysOf = (entity: Entity): number =>
   Number((entity.state ? entity.state.dataRetentionDays : entity.dataRetentionDays) ?? 0);
 
 function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
   const known: Entity = current ?? { orgId: null, version: 0, position: null };
-  if (known.tombstonePosition && !isAfter(position, known.tombstonePosition))
-    return { entity: known, changed: false };
+  const isOlderTombstone = known.tombstonePosition && !isAfter(position, known.tombstonePosition);
+  if (isOlderTombstone) return { entity: known, changed: false };
   const next = { ...known, tombstonePosition: position };
   // A conversation cannot come back after its deletion, so its tombstone deletes the later versions too.
   const isDeleted =

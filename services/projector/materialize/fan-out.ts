@@ -11,7 +11,7 @@ import {
 } from './edges.ts';
 import type { RejectedChange } from './plan.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
-import type { FannedOut, StoredState } from './store.ts';
+import type { FannedOutState, StoredState } from './store.ts';
 
 export type UpdateDeps = ReconcileDeps & {
   /** Aborted when the worker loses its partition, or the process stops. */
@@ -28,13 +28,14 @@ export const documentsAtOnce = 1_000;
 /** Changes of one kind, in log order. */
 export type ChangesOfKind = { kind: Kind; changes: Change[] };
 
-export type Outcome = {
+/** The outcome of the changes that were applied together. */
+export type GroupOutcome = {
   /** The changes that the rules or the store refused. */
   rejections: RejectedChange[];
   /** The changes that repeat an earlier record of the log. */
   repeated: Set<Change>;
-  /** The entities of each kind whose fan-out is not done yet, because it takes more than a page, or resumes. */
-  large: Map<Kind, Reconciled[]>;
+  /** The entities of each kind whose fan-out is still to do, because it takes more than a page or resumes. */
+  largeFanOuts: Map<Kind, Reconciled[]>;
 };
 
 /** Ids of documents that embed an older state than is stored, or lack an entity that they should embed, by kind. */
@@ -43,24 +44,26 @@ type Stale = Map<Kind, Set<string>>;
 /**
  * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
  * and the changes of its references. Kinds that do not refer to each other run at the same time. On return all writes
- * are durable, except the large fan-outs in `large`. After an error the caller applies the chunks again.
+ * are durable, except those of `largeFanOuts`. After an error the caller applies the chunks again.
  */
-export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
-  const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };
+export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<GroupOutcome> {
+  const outcome: GroupOutcome = { rejections: [], repeated: new Set(), largeFanOuts: new Map() };
   const stale: Stale = new Map();
-  const waiting = new Map<Kind, number>();
+  const waitingOfKind = new Map<Kind, number>();
   for (const level of kindLevels) {
     const applying = level.map((kind) => {
       const onFanOut = (documents: number) => {
-        waiting.set(kind, documents);
-        deps.onFanOut?.([...waiting.values()].reduce((sum, ofKind) => sum + ofKind, 0));
+        waitingOfKind.set(kind, documents);
+        const allWaiting = [...waitingOfKind.values()].reduce((sum, count) => sum + count, 0);
+        deps.onFanOut?.(allWaiting);
       };
       const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
       return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
     });
-    // Waits for all kinds even after an error, so the caller never starts again beside work that still runs.
-    for (const outcomeOfKind of await Promise.allSettled(applying)) {
-      if (outcomeOfKind.status === 'rejected') throw outcomeOfKind.reason;
+    // Waits for all kinds even after an error. Otherwise the caller would start again while some kinds are in progress.
+    const results = await Promise.allSettled(applying);
+    for (const result of results) {
+      if (result.status === 'rejected') throw result.reason;
     }
   }
   return outcome;
@@ -71,7 +74,7 @@ async function applyKind(
   deps: UpdateDeps,
   { kind, changes }: ChangesOfKind,
   stale: Stale,
-  outcome: Outcome,
+  outcome: GroupOutcome,
 ): Promise<void> {
   const byId = Map.groupBy(changes, ({ id }) => id);
   const { entities, rejections, repeated } = await reconcileAll(deps, kind, byId, stale.get(kind));
@@ -79,15 +82,15 @@ async function applyKind(
   for (const change of repeated) outcome.repeated.add(change);
   stale.delete(kind);
   const applied = entities.filter(({ id }) => byId.has(id));
-  // The states that a later record has replaced. Another worker may have joined the parent that such a state names, so
-  // this parent is stale, too: Invariant 6 in docs/internals/joins.md.
+  // A later record has replaced these states. Another worker may have joined the parent that such a state names, so
+  // that parent is stale as well: Invariant 6 in docs/internals/joins.md.
   const superseded: StoredState[] = [];
   for (const { id, state } of applied) {
     for (const change of byId.get(id) ?? []) {
       if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
     }
   }
-  outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
+  outcome.largeFanOuts.set(kind, await findStale(deps, kind, applied, superseded, stale));
   // Documents may refer to others of their own kind.
   await refreshAll(deps, kind, stale.get(kind) ?? []);
 }
@@ -96,7 +99,7 @@ async function applyKind(
 export async function completeFanOuts(
   deps: UpdateDeps,
   { kind, changes }: ChangesOfKind,
-  { large }: Outcome,
+  { largeFanOuts: large }: GroupOutcome,
 ) {
   const ids = new Set(changes.map(({ id }) => id));
   const entities = large.get(kind)?.filter(({ id }) => ids.has(id)) ?? [];
@@ -111,27 +114,27 @@ export async function updateDependents(deps: UpdateDeps, kind: Kind, entities: R
   await refreshLarge(deps, kind, large);
 }
 
-/** An entity, and the edges over which dependents still embed an older state of it. */
-type StaleEdges = { entity: Reconciled; edges: Incoming[] };
+/** An entity, and the edges over which its dependents still embed an older state. */
+type ChangedEntity = { entity: Reconciled; edges: Incoming[] };
 
-function staleEdges(kind: Kind, entities: Reconciled[]): StaleEdges[] {
-  const stale: StaleEdges[] = [];
+function changedEntities(kind: Kind, entities: Reconciled[]): ChangedEntity[] {
+  const changed: ChangedEntity[] = [];
   for (const entity of entities) {
     const edges = changedEdges(kind, entity.before, entity.state);
-    if (edges.length > 0) stale.push({ entity, edges });
+    if (edges.length > 0) changed.push({ entity, edges });
   }
-  return stale;
+  return changed;
 }
 
 const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 
-/** Whether a cursor records, or will record, how far the fan-out of an entity has come. */
+/** Whether the document of an entity has, or will get, a cursor that stores the progress of its fan-out. */
 const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolean =>
   resumeAt !== undefined || outOfOrder === true;
 
 /**
- * Adds to `stale`: (1) documents that refer to an entity, a former parent too; (2) parents that its new or a superseded
- * state names. The entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the
+ * Adds two sets of documents to `stale`: those that refer to an entity, such as a former parent, and the parents that
+ * its new state or a superseded one names (Invariant 6). The entities are already written (Invariant 5). Returns the
  * entities whose fan-out is large.
  */
 async function findStale(
@@ -142,20 +145,22 @@ async function findStale(
   stale: Stale,
 ): Promise<Reconciled[]> {
   if (dependentKinds(kind).length === 0) return [];
-  const changed = staleEdges(kind, entities);
+  const changed = changedEntities(kind, entities);
   const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
   const withoutCursor = changed.filter(({ entity }) => !hasCursor(deps, entity));
   const referring = await findReferring(deps, kind, withoutCursor);
   for (const from of dependentKinds(kind)) {
-    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(referring?.get(from) ?? [])];
-    stale.set(from, new Set([...(stale.get(from) ?? []), ...ids]));
+    const staleIds = stale.get(from) ?? [];
+    const parents = parentsIn(kind, from, [...states, ...superseded]);
+    const referringIds = referring?.get(from) ?? [];
+    stale.set(from, new Set([...staleIds, ...parents, ...referringIds]));
   }
   const withCursor = entities.filter((entity) => hasCursor(deps, entity));
   return referring ? withCursor : [...withCursor, ...withoutCursor.map(({ entity }) => entity)];
 }
 
-/** The documents of each kind that refer to one of these entities; null if one kind has more than a page of them. */
-async function findReferring({ store }: UpdateDeps, kind: Kind, changed: StaleEdges[]) {
+/** Finds the documents of each kind that refer to one of these entities; null if a kind has more than one page. */
+async function findReferring({ store }: UpdateDeps, kind: Kind, changed: ChangedEntity[]) {
   const idsByKind = new Map<Kind, string[]>();
   for (const from of dependentKinds(kind)) {
     const refs = changed.flatMap(({ entity, edges }) =>
@@ -182,10 +187,10 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
  * resumes there after a crash: Invariant 8.
  */
 async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
-  const changed = staleEdges(kind, entities);
+  const changed = changedEntities(kind, entities);
   const withoutCursor = changed.filter(({ entity }) => !hasCursor(deps, entity));
-  for (const stale of changed) {
-    if (hasCursor(deps, stale.entity)) await refreshEdges(deps, kind, stale);
+  for (const changedEntity of changed) {
+    if (hasCursor(deps, changedEntity.entity)) await refreshEdges(deps, kind, changedEntity);
   }
   await refreshTogether(deps, kind, withoutCursor);
   for (const entity of entities) {
@@ -193,8 +198,8 @@ async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]
   }
 }
 
-/** Halves the entities until the documents of a part fit into a page. */
-async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: StaleEdges[]): Promise<void> {
+/** Refreshes the documents that refer to entities. Halves the entities until their documents fit into a page. */
+async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: ChangedEntity[]): Promise<void> {
   const [first, ...others] = changed;
   if (!first) return;
   if (others.length === 0) return refreshEdges(deps, kind, first);
@@ -208,9 +213,9 @@ async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: StaleEdges
   await refreshTogether(deps, kind, changed.slice(half));
 }
 
-async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: StaleEdges): Promise<void> {
+async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: ChangedEntity): Promise<void> {
   const { resumeAt } = entity;
-  // -1 without a cursor: then every edge is refreshed from its beginning.
+  // Without a cursor the index is -1, and every edge is refreshed from its beginning.
   const resumed = edges.findIndex(({ from, edge }) => from === resumeAt?.from && edge.name === resumeAt.edge);
   for (const [index, incoming] of edges.entries()) {
     if (index < resumed) continue;
@@ -218,11 +223,16 @@ async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: Sta
   }
 }
 
-async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, over: Incoming, after = '') {
-  const { from, edge } = over;
+async function refreshPages(
+  deps: UpdateDeps,
+  kind: Kind,
+  entity: Reconciled,
+  { from, edge }: Incoming,
+  after = '',
+) {
   const ref = refOf(edge.name, entity.id);
   for (;;) {
-    const page = await deps.store.pageOfDependents(from, ref, after);
+    const page = await deps.store.findDependentsPage(from, ref, after);
     await refreshAll(deps, from, page.ids);
     if (page.next === null) return;
     after = page.next;
@@ -232,7 +242,7 @@ async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, ov
   }
 }
 
-const stateOf = ({ id, version, tombstonePosition, state }: Reconciled): FannedOut => ({
+const stateOf = ({ id, version, tombstonePosition, state }: Reconciled): FannedOutState => ({
   id,
   version,
   tombstonePosition,

@@ -13,8 +13,8 @@ test('a document whose children do not fit into the recheck is joined again', as
     readRevisions: async () => new Map(),
     readFirstChildren: async () => ({ children: new Map(), remaining: ['ti_2'] }),
   } as unknown as Store;
-  const joinings = ['ti_1', 'ti_2'].map(ticketOf);
-  expect(await recheckReferences(store, 'ticket', joinings, referencesTo(new Map()))).toEqual(['ti_2']);
+  const inputs = ['ti_1', 'ti_2'].map(ticketOf);
+  expect(await recheckReferences(store, 'ticket', inputs, referencesTo(new Map()))).toEqual(['ti_2']);
 });
 
 /** The ids contain characters that a text of ids could use as separators. */

@@ -5,9 +5,10 @@ import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, refOf } from './edges.ts';
 import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
-/** A living document to be joined, with the ids that its state names over each edge, by the edge's name. */
-export type Joining = { id: string; orgId: string; ids: IdsByEdge };
+/** A living document to join, with the ids of the entities that its state names. */
+export type JoinInput = { id: string; orgId: string; ids: IdsByEdge };
 
+/** The ids that a state names over each edge. The keys are the names of the edges. */
 export type IdsByEdge = Readonly<Record<string, string[]>>;
 
 const noIds: string[] = [];
@@ -39,7 +40,7 @@ export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
   );
 }
 
-/** The references that one read has found, of some documents. */
+/** The references of documents, as far as one read has found them. */
 type ReadReferences = {
   references: References;
   /** The ids of the documents whose children did not fit into the read. */
@@ -47,35 +48,35 @@ type ReadReferences = {
 };
 
 /** Reads the entities to which documents of one kind refer: first the children, then all other entities together. */
-export async function readReferences(store: Store, kind: Kind, joinings: Joining[]): Promise<ReadReferences> {
+export async function readReferences(store: Store, kind: Kind, inputs: JoinInput[]): Promise<ReadReferences> {
   const byParent: References['byParent'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
-    const read = await readChildren(store, edge, joinings);
+    const read = await readChildren(store, edge, inputs);
     byParent.set(edge, read.children);
     for (const id of read.remaining) remaining.add(id);
   }
-  const ready = joinings.filter(({ id }) => !remaining.has(id));
+  const ready = inputs.filter(({ id }) => !remaining.has(id));
   const ids = idsToRead(kind, ready, { byKind: new Map(), byParent });
   const byKind = await store.readEntities(ids);
   return { references: { byKind, byParent }, remaining };
 }
 
-const readChildren = (store: Store, edge: ChildrenEdge, joinings: Joining[]) =>
-  store.readFirstChildren(edge.to, edge, new Map(joinings.map(({ id, orgId }) => [id, orgId])));
+const readChildren = (store: Store, edge: ChildrenEdge, inputs: JoinInput[]) =>
+  store.readFirstChildren(edge.to, edge, new Map(inputs.map(({ id, orgId }) => [id, orgId])));
 
-const childrenOf = ({ byParent }: References, edge: ChildrenEdge, { id }: Joining): Child[] =>
+const childrenOf = ({ byParent }: References, edge: ChildrenEdge, { id }: JoinInput): Child[] =>
   byParent.get(edge)?.get(id) ?? [];
 
 /** The ids that have to be read to resolve an edge. Children themselves have been read already. */
-function idsOver(edge: Edge, joining: Joining, references: References): string[] {
+function idsOver(edge: Edge, input: JoinInput, references: References): string[] {
   switch (edge.type) {
     case 'reference':
     case 'owner':
-      return joining.ids[edge.name] ?? noIds;
+      return input.ids[edge.name] ?? noIds;
     case 'through': {
-      const children = childrenOf(references, edge.via, joining);
+      const children = childrenOf(references, edge.via, input);
       return [...new Set(children.map(({ state }) => idIn(state, edge.field)))];
     }
     case 'children':
@@ -84,11 +85,11 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
 }
 
 /** The ids of all entities that have to be read to join the documents, by kind. */
-function idsToRead(kind: Kind, joinings: Joining[], references: References): Map<Kind, Set<string>> {
+function idsToRead(kind: Kind, inputs: JoinInput[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
-  for (const joining of joinings) {
+  for (const input of inputs) {
     for (const edge of edgesOf(kind)) {
-      for (const id of idsOver(edge, joining, references)) {
+      for (const id of idsOver(edge, input, references)) {
         const ids = wanted.get(edge.to) ?? new Set();
         wanted.set(edge.to, ids.add(id));
       }
@@ -97,7 +98,7 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
   return wanted;
 }
 
-/** A document that is joined. */
+/** The result of a join of one document. */
 export type Joined = {
   /** The fields that it shows of other entities. */
   joined: object;
@@ -112,7 +113,7 @@ export type Joined = {
 };
 
 /** The entity that an edge leads to, unless it is unknown or of another organization. */
-function findReferenced(edge: Edge, id: string, { orgId }: Joining, { byKind }: References) {
+function findReferenced(edge: Edge, id: string, { orgId }: JoinInput, { byKind }: References) {
   const entity = byKind.get(edge.to)?.get(id);
   return entity?.orgId === orgId ? entity : undefined;
 }
@@ -121,39 +122,39 @@ function findReferenced(edge: Edge, id: string, { orgId }: Joining, { byKind }: 
  * The fields that the edge embeds of the entities that are not missing. The store reads the fields of all edges
  * together.
  */
-function embeddedStates(edge: Edge, ids: string[], joining: Joining, references: References): StoredState[] {
+function embeddedStates(edge: Edge, ids: string[], input: JoinInput, references: References): StoredState[] {
   const states: StoredState[] = [];
   for (const id of ids) {
-    const state = findReferenced(edge, id, joining, references)?.state;
+    const state = findReferenced(edge, id, input, references)?.state;
     if (state) states.push(pick(state, edge.fields));
   }
   return states;
 }
 
 /** Joins one document. A deleted entity, or one of another organization, is missing in `joined`, but not in `refs`. */
-export function join(kind: Kind, joining: Joining, references: References): Joined {
+export function join(kind: Kind, input: JoinInput, references: References): Joined {
   const resolved: Record<string, unknown> = {};
   const refs: string[] = [];
   let ownerDeleted = false;
   let ownerMissing = false;
   for (const edge of edgesOf(kind)) {
-    const ids = idsOver(edge, joining, references);
+    const ids = idsOver(edge, input, references);
     for (const id of ids) refs.push(refOf(edge.name, id));
     if (edge.type === 'owner') {
       for (const id of ids) {
-        const owner = findReferenced(edge, id, joining, references);
+        const owner = findReferenced(edge, id, input, references);
         ownerDeleted ||= owner?.deletedAt !== undefined;
         ownerMissing ||= owner?.state === undefined;
       }
       continue;
     }
     if (edge.type === 'children') {
-      const children = childrenOf(references, edge, joining);
+      const children = childrenOf(references, edge, input);
       for (const { _id } of children) refs.push(refOf(edge.name, _id));
       resolved[edge.name] = embeddedChildren(edge, children);
       continue;
     }
-    resolved[edge.name] = embeddedReferences(edge, ids, joining, references);
+    resolved[edge.name] = embeddedReferences(edge, ids, input, references);
   }
   const { joined, isPending } = projections[kind].join(resolved);
   return { joined, isPending, refs, ownerDeleted, ownerMissing };
@@ -163,10 +164,10 @@ export function join(kind: Kind, joining: Joining, references: References): Join
 function embeddedReferences(
   edge: Edge,
   ids: string[],
-  joining: Joining,
+  input: JoinInput,
   references: References,
 ): StoredState[] | StoredState | null {
-  const states = embeddedStates(edge, ids, joining, references);
+  const states = embeddedStates(edge, ids, input, references);
   const isSingle = edge.type === 'reference' && edge.single;
   return isSingle ? (states[0] ?? null) : states;
 }
@@ -181,29 +182,29 @@ const embeddedChildren = (edge: ChildrenEdge, children: Child[]) => ({
  * Reads the revisions of the references again. Returns the ids of the documents whose references have changed since the
  * read from which they were joined: Invariant 3.
  */
-export async function recheckReferences(store: Store, kind: Kind, joinings: Joining[], read: References) {
+export async function recheckReferences(store: Store, kind: Kind, inputs: JoinInput[], read: References) {
   const [changed, families] = await Promise.all([
-    readChanged(store, idsToRead(kind, joinings, read), read),
-    readFamilies(store, kind, joinings),
+    findChanged(store, idsToRead(kind, inputs, read), read),
+    readFamilies(store, kind, inputs),
   ]);
   if (changed.size === 0 && families.length === 0) return [];
-  const namesChanged = (joining: Joining): boolean =>
+  const hasChangedReference = (input: JoinInput): boolean =>
     edgesOf(kind).some((edge) => {
-      const ids = changed.get(edge.to);
-      return ids !== undefined && idsOver(edge, joining, read).some((id) => ids.has(id));
+      const changedIds = changed.get(edge.to);
+      return changedIds !== undefined && idsOver(edge, input, read).some((id) => changedIds.has(id));
     });
-  const hasOtherChildren = (joining: Joining): boolean =>
+  const hasChangedChildren = (input: JoinInput): boolean =>
     families.some(
       ({ edge, children, remaining }) =>
-        remaining.includes(joining.id) ||
-        !areSame(children.get(joining.id) ?? [], childrenOf(read, edge, joining)),
+        remaining.includes(input.id) ||
+        !areSameChildren(children.get(input.id) ?? [], childrenOf(read, edge, input)),
     );
-  const outdated = joinings.filter((joining) => namesChanged(joining) || hasOtherChildren(joining));
+  const outdated = inputs.filter((input) => hasChangedReference(input) || hasChangedChildren(input));
   return outdated.map(({ id }) => id);
 }
 
-/** The ids of the entities whose revision has changed since it was read, of each kind that has any. */
-async function readChanged(
+/** Reads revisions again. Returns the ids of each kind whose revision has changed, without kinds that have none. */
+async function findChanged(
   store: Store,
   wanted: Map<Kind, Set<string>>,
   { byKind }: References,
@@ -219,18 +220,18 @@ async function readChanged(
   return changed;
 }
 
-/** The present children of documents, over each edge to children. */
-const readFamilies = (store: Store, kind: Kind, joinings: Joining[]) =>
+/** Reads the current children of documents, over each edge to children. */
+const readFamilies = (store: Store, kind: Kind, inputs: JoinInput[]) =>
   Promise.all(
     edgesOf(kind)
       .filter((edge) => edge.type === 'children')
-      .map(async (edge) => ({ edge, ...(await readChildren(store, edge, joinings)) })),
+      .map(async (edge) => ({ edge, ...(await readChildren(store, edge, inputs)) })),
   );
 
 /** Whether two reads found the same children, in the same order and revisions. */
-const areSame = (children: Child[], others: Child[]): boolean =>
-  children.length === others.length &&
+const areSameChildren = (children: Child[], earlierChildren: Child[]): boolean =>
+  children.length === earlierChildren.length &&
   children.every(({ _id, revision }, index) => {
-    const other = others[index];
-    return _id === other?._id && revision === other.revision;
+    const earlier = earlierChildren[index];
+    return _id === earlier?._id && revision === earlier.revision;
   });

@@ -5,15 +5,15 @@ import type { Child, FirstChildren, ReadFamilies } from './store.ts';
 const parentsPerRead = 1_000;
 /** The most children that one command reads. */
 const childrenPerRead = 2_000;
-/** The most children in memory, about a kilobyte each. The caller then reads the remaining parents later. */
+/** The most children in memory, about a kilobyte each. The caller reads the children of the remaining parents later. */
 const childrenMax = 10_000;
 
 /** Reads children in index order, one range per parent; without `order`, in the store's own order. */
 export type ReadChildren = (filter: object, order: Record<string, 1> | null, max: number) => Promise<Child[]>;
 
 /**
- * The first children of many parents. Small families share one read; if its reply ends within a family, more reads
- * complete that family. Concurrent writes never make a child count twice: Invariant 11 in docs/internals/joins.md.
+ * Reads the first children of many parents. Small families share one read. If its reply ends within a family, another
+ * read completes it. A child never counts twice in spite of concurrent writes: Invariant 11 in docs/internals/joins.md.
  */
 export async function readFirstChildren(
   read: ReadChildren,
@@ -25,7 +25,7 @@ export async function readFirstChildren(
   const families = new Map<string, Map<string, Child>>();
   const remaining = inByteOrder([...parents.keys()]);
   let childCount = 0;
-  const add = (child: Child) => {
+  const addChild = (child: Child) => {
     const id = idIn(child.state, parentField);
     const family = families.get(id) ?? new Map<string, Child>();
     families.set(id, family);
@@ -33,7 +33,7 @@ export async function readFirstChildren(
     if (!family.has(child._id)) childCount += 1;
     family.set(child._id, child);
   };
-  const readOf = (wanted: string[], limit: number) => {
+  const readChildrenOf = (wanted: string[], limit: number) => {
     const orgIds = [...new Set(wanted.map((id) => parents.get(id)))];
     const filter = { [field]: { $in: wanted }, orgId: { $in: orgIds }, byCreated: { $gte: '' } };
     return read(filter, inOrder, limit);
@@ -41,8 +41,8 @@ export async function readFirstChildren(
   while (remaining.length > 0 && childCount < childrenMax) {
     const wanted = remaining.slice(0, parentsPerRead);
     const limit = Math.min(childrenPerRead, wanted.length * max);
-    const children = await readOf(wanted, limit);
-    for (const child of children) add(child);
+    const children = await readChildrenOf(wanted, limit);
+    for (const child of children) addChild(child);
     const last = children.at(-1);
     if (children.length < limit || !last) {
       remaining.splice(0, wanted.length);
@@ -53,7 +53,8 @@ export async function readFirstChildren(
     const index = Math.max(0, wanted.indexOf(idIn(last.state, parentField)));
     const lastId = wanted[index] ?? '';
     if ((families.get(lastId)?.size ?? 0) < max) {
-      for (const child of await readOf([lastId], max)) add(child);
+      const firstChildren = await readChildrenOf([lastId], max);
+      for (const child of firstChildren) addChild(child);
     }
     remaining.splice(0, index + 1);
   }

@@ -1,4 +1,4 @@
-import type { Abortable, Collection, Db, Filter, FindCursor } from 'mongodb';
+import type { Abortable, Collection, Db, Filter, FindCursor, FindOptions } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withCommandLimit } from '../../../shared/store/within-limit.ts';
@@ -8,7 +8,7 @@ import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts'
 import { writeGuarded } from './mongo-write.ts';
 import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
 
-/** The most ids of dependents that one command reads, at most 768 bytes each. It limits the memory of a fan-out. */
+/** The most ids of dependents that one command reads, at most 768 bytes each. This limits the memory of a fan-out. */
 export const pageSize = 2_000;
 
 /** The projection of an envelope. */
@@ -45,14 +45,16 @@ export function mongoStore(database: Db): Store {
   return {
     readCurrent: (kind, ids) =>
       withCommandLimit(async (limit) => {
-        await using cursor = byIds(collection(kind), ids, limit).project<Current>(currentProjection(kind));
-        const { found, remaining } = await firstReply(cursor, ids);
+        await using cursor = findByIds(collection(kind), ids, limit).project<Current>(
+          currentProjection(kind),
+        );
+        const { found, remaining } = await readFirstReply(cursor, ids);
         return { ...readEnvelopes(found), remaining };
       }),
     readEntities: (wanted) => readEntities(database, wanted),
     readRevisions: (wanted) => readRevisions(database, wanted),
     readFirstChildren: (kind, by, parents) =>
-      readFirstChildren(childrenOf(collection(kind), kind, by.parentField), by, parents),
+      readFirstChildren(childReader(collection(kind), kind, by.parentField), by, parents),
     write: (kind, writes) => writeGuarded(collection(kind), writes),
     findDependents: async (kind, refs) => {
       const size = { limit: pageSize + 1, batchSize: pageSize + 2 };
@@ -64,7 +66,7 @@ export function mongoStore(database: Db): Store {
       );
       return found.length > pageSize ? null : [...new Set(found.map(({ _id }) => _id))];
     },
-    pageOfDependents: async (kind, ref, after) => {
+    findDependentsPage: async (kind, ref, after) => {
       const found = await collection(kind)
         .find(
           { refs: ref, _id: { $gt: after } },
@@ -77,18 +79,19 @@ export function mongoStore(database: Db): Store {
     },
     saveFanOutCursor: async (kind, { id, version, tombstonePosition, isDeleted }, cursor) => {
       const update = cursor ? { $set: { fanOutCursor: cursor } } : { $unset: { fanOutCursor: '' as const } };
-      // `null` stands for an absent field, too.
-      const life = {
+      // In a filter, `null` also matches an absent field.
+      const sameState = {
+        _id: id,
         version,
         'tombstonePosition.partition': tombstonePosition?.partition ?? null,
         'tombstonePosition.offset': tombstonePosition?.offset ?? null,
         deletedAt: { $exists: isDeleted },
       };
-      await collection(kind).updateOne({ _id: id, ...life }, update);
+      await collection(kind).updateOne(sameState, update);
     },
     readEnvelopes: (kind, ids) =>
       withCommandLimit(async (limit) => {
-        const cursor = byIds(collection(kind), ids, limit);
+        const cursor = findByIds(collection(kind), ids, limit);
         const stored = await cursor.project<Current>({ ...envelopeProjection, 'state.id': 1 }).toArray();
         return readEnvelopes(stored).documents;
       }),
@@ -113,8 +116,12 @@ async function readRevisions(database: Db, wanted: WantedIds): Promise<Map<Kind,
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
   const found = await readKinds<{ _id: Kind; revisions: [string, number][] }>(database, wanted, stage);
-  const readable = (ofKind: [string, number][]) => ofKind.filter(([, revision]) => isRevision(revision));
-  return new Map(found.map(({ _id: kind, revisions: ofKind }) => [kind, new Map(readable(ofKind))]));
+  return new Map(
+    found.map(({ _id: kind, revisions: idsAndRevisions }) => {
+      const readable = idsAndRevisions.filter(([, revision]) => isRevision(revision));
+      return [kind, new Map(readable)];
+    }),
+  );
 }
 
 type WantedIds = Map<Kind, Set<string>>;
@@ -138,8 +145,8 @@ async function readKinds<T extends object>(database: Db, wanted: WantedIds, stag
   );
 }
 
-/** The documents in the first reply of the server, 16 MB at most, and the ids that it does not mention. */
-async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids: string[]) {
+/** Reads the documents in the first reply of the server, 16 MB at most. `remaining` are the ids still to be read. */
+async function readFirstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids: string[]) {
   await cursor.hasNext();
   const found = cursor.readBufferedDocuments();
   const isComplete = !cursor.id || cursor.id.isZero();
@@ -147,23 +154,26 @@ async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids:
   return { found, remaining: isComplete ? [] : ids.filter((id) => !known.has(id)) };
 }
 
-/** Reads whole documents by id, in no order, up to one reply of MongoDB. `remaining` are the ids still to be read. */
-export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
+/** Reads whole documents by id, in no order, up to one reply of MongoDB. */
+export const readWholeDocuments = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
   withCommandLimit(async (limit) => {
-    await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);
-    return await firstReply(cursor, ids);
+    await using cursor = findByIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(
+      projection,
+    );
+    return await readFirstReply(cursor, ids);
   });
 
 /** Finds documents by id, in one reply if they fit. By default the first reply of MongoDB has 101 documents. */
-const byIds = (collection: Collection<StoredDocument>, ids: string[], limit: Abortable) =>
+const findByIds = (collection: Collection<StoredDocument>, ids: string[], limit: Abortable) =>
   collection.find({ _id: { $in: ids } }, { batchSize: ids.length + 1, ...limit });
 
-/** Reads the children for `readFirstChildren`. */
-const childrenOf =
+/** Returns the function by which `readFirstChildren` reads children. */
+const childReader =
   (collection: Collection<StoredDocument>, kind: Kind, parentField: string): ReadChildren =>
   (filter, order, limit) => {
     const hint = indexOn(kind, `state.${parentField}`);
-    const options = { hint, ...(order && { sort: order }), limit, batchSize: limit + 1 };
+    const options: FindOptions = { hint, limit, batchSize: limit + 1 };
+    if (order) options.sort = order;
     return withCommandLimit((signal) =>
       collection
         .find(filter as Filter<StoredDocument>, { ...options, ...signal })
@@ -173,8 +183,8 @@ const childrenOf =
   };
 
 /**
- * The name of the index that begins with a field. MongoDB would choose this index without a hint. The stand-in of the
- * tests may choose another one, and read all of it.
+ * The name of the index that begins with a field. MongoDB would choose this index without a hint, but the stand-in of
+ * the tests may choose another one and read all of it.
  */
 const indexOn = (kind: Kind, field: string): string => {
   const index = resources[kind].indexes.find(({ key }) => Object.keys(key)[0] === field);

@@ -7,15 +7,15 @@ import {
 } from 'mongodb';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { causeOfBulk } from '../../../shared/store/errors.ts';
-import type { StoredDocument, Write, Written } from './store.ts';
+import type { StoredDocument, Write, WriteResult } from './store.ts';
 import { failureOf, refusalIn } from './write-errors.ts';
 
 /**
- * Makes one unordered bulk write. Each write is guarded by Invariant 2 in docs/internals/consistency.md: an upsert with
- * the revision that was read as its filter violates the unique `_id` if another write has changed the revision.
+ * Makes one unordered bulk write. Each write is guarded: an upsert whose filter has the revision that was read violates
+ * the unique `_id` if another write has changed the revision (Invariant 2 in docs/internals/consistency.md).
  */
 export async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]) {
-  const written: Written = { conflicted: new Map(), refused: new Map() };
+  const written: WriteResult = { conflicted: new Map(), refused: new Map() };
   // Sorted by id, because two bulks over the same documents in opposite orders conflict with each other. With 300
   // documents they took 1.7 times the time. The stand-in of the tests may deadlock.
   const ordered = writes.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
@@ -23,30 +23,30 @@ export async function writeGuarded(collection: Collection<StoredDocument>, write
   return written;
 }
 
-async function writeBulk(collection: Collection<StoredDocument>, writes: Write[], written: Written) {
+async function writeBulk(collection: Collection<StoredDocument>, writes: Write[], written: WriteResult) {
   if (writes.length === 0) return;
   let result: Pick<BulkWriteResult, 'upsertedIds'>;
   try {
     result = await bulkWrite(collection, writes.map(toBulkOperation));
   } catch (error) {
-    await recordFailures(collection, writes, causeOfBulk(error), written);
+    await addFailures(collection, writes, causeOfBulk(error), written);
     return;
   }
   await removeFragments(collection, writes, result, written);
 }
 
 /**
- * Records which writes of a failed bulk did not apply. If MongoDB or the driver refuses the bulk without naming a
- * document, halves it. Throws any error that is not about the documents.
+ * Adds the writes of a failed bulk that did not apply to `written`. If MongoDB or the driver refuses the bulk without
+ * naming a document, halves it. Throws any error that is not about the documents.
  */
-async function recordFailures(
+async function addFailures(
   collection: Collection<StoredDocument>,
   writes: Write[],
   error: unknown,
-  written: Written,
+  written: WriteResult,
 ) {
   if (error instanceof MongoBulkWriteError) {
-    recordWriteErrors(collection, writes, error, written);
+    addWriteErrors(collection, writes, error, written);
     await removeFragments(collection, writes, error.result, written);
     if ([error.writeErrors].flat().length > 0) return;
   }
@@ -63,12 +63,12 @@ async function recordFailures(
   await writeBulk(collection, writes.slice(half), written);
 }
 
-/** Records the writes that MongoDB names as failed. Throws if one of its errors is not about a document. */
-function recordWriteErrors(
+/** Adds the writes that MongoDB names as failed. Throws if one of its errors is not about a document. */
+function addWriteErrors(
   { namespace }: Collection<StoredDocument>,
   writes: Write[],
   error: MongoBulkWriteError,
-  { conflicted, refused }: Written,
+  { conflicted, refused }: WriteResult,
 ): void {
   // Without a majority no write of the bulk is durable, even one that MongoDB reports as applied.
   if (error.result.getWriteConcernError()) throw error;
@@ -76,22 +76,22 @@ function recordWriteErrors(
     const id = writes[index]?.document._id ?? '';
     const failure = failureOf({ namespace, id }, Number(code), errmsg);
     if (failure === null) throw error;
-    if (failure.is === 'refused') refused.set(id, failure.detail);
-    else conflicted.set(id, failure.is === 'taken' ? failure.detail : null);
+    if (failure.type === 'refused') refused.set(id, failure.detail);
+    else conflicted.set(id, failure.type === 'taken' ? failure.detail : null);
   }
 }
 
 /**
- * Removes the fragments that joins have inserted, and reports their writes as conflicts. A join writes no state. If an
- * operator has dropped the generation, its upsert therefore inserts a document with only the joined fields.
+ * Removes the fragments that joins have inserted, and reports their writes as conflicts. A join writes no state, so its
+ * upsert inserts a document with only the joined fields if an operator has dropped the generation.
  */
 async function removeFragments(
   collection: Collection<StoredDocument>,
   writes: Write[],
   { upsertedIds }: Pick<BulkWriteResult, 'upsertedIds'>,
-  { conflicted }: Written,
+  { conflicted }: WriteResult,
 ) {
-  // By id, because the driver numbers upserts without the inserts of the same bulk.
+  // Compares ids, because the driver numbers upserts without counting the inserts of the same bulk.
   const inserted = new Set<unknown>(Object.values(upsertedIds));
   const fragments = writes.filter(({ op, document }) => op === 'join' && inserted.has(document._id));
   if (fragments.length === 0) return;

@@ -4,9 +4,9 @@ import type { Position } from '../../../shared/documents/entity.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { Change } from '../events/change.ts';
-import { type Joining, readReferences, recheckReferences } from './join.ts';
+import { type JoinInput, readReferences, recheckReferences } from './join.ts';
 import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
-import { createLossCounter, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
+import { createConflictCounter, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
 import { type PlannedWrite, prepareWrites } from './writes.ts';
 
@@ -17,7 +17,7 @@ export type ReconcileDeps = PlanDeps &
     onRepeated?: (kind: Kind, cause: RepeatCause, documents: number) => void;
   };
 
-/** An entity after its changes, and before them. */
+/** An entity that `reconcile` has written: its state, and the state that its dependents showed before. */
 export type Reconciled = {
   id: string;
   version: number;
@@ -26,15 +26,16 @@ export type Reconciled = {
   state?: StoredState;
   /** The state that all dependents show; null if it is unknown. */
   before: { state?: StoredState } | null;
+  /** Where an interrupted fan-out of this state continues. */
   resumeAt?: Current['fanOutCursor'];
 };
 
-/**
- * The entities after their changes, the changes that were not applied, and the changes that repeat an earlier record.
- */
 type Reconciliation<K extends Kind> = {
+  /** The entities whose documents were written, by id. */
   entities: Map<string, Reconciled>;
+  /** The changes that were not applied. */
   rejections: RejectedChange<K>[];
+  /** The changes that repeat an earlier record of the log. */
   repeated: Set<Change<K>>;
 };
 
@@ -42,11 +43,11 @@ type Reconciliation<K extends Kind> = {
 type BulkOutcome<K extends Kind> = {
   /** The entities whose documents were written. */
   entities: Reconciled[];
-  /** Changes whose documents the store refuses, or for which the code throws. Later rounds leave them out. */
+  /** Changes whose documents the store refuses, or at which the projector throws. Later rounds leave them out. */
   refused: RejectedChange<K>[];
   /** Documents for another round: not read yet, conflicted, without a refused change, or outdated. */
   unfinished: string[];
-  /** The documents among them that were written from references that have changed since: Invariant 3. */
+  /** The unfinished documents that were written from references that have changed since: Invariant 3. */
   outdated: string[];
 };
 
@@ -75,7 +76,8 @@ export async function reconcile<K extends Kind>(
     outdated: new Set(stale),
   };
   const endRound = createRoundPauses(deps, kind);
-  const isRepeatedLoss = createLossCounter();
+  // True if another document has the id of the write.
+  const isRepeatedConflict = createConflictCounter();
   let todo = ids;
   while (todo.length > 0) {
     const read = await deps.store.readCurrent(kind, todo);
@@ -84,7 +86,7 @@ export async function reconcile<K extends Kind>(
     const refusedBefore = work.refused.size;
     let cause: RepeatCause = 'conflict';
     for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const written = await writeTogether(deps, kind, writes, isRepeatedLoss);
+      const written = await writeTogether(deps, kind, writes, isRepeatedConflict);
       for (const entity of written.entities) entities.set(entity.id, entity);
       for (const refusal of written.refused) work.refused.set(refusal.change, refusal);
       for (const id of written.outdated) work.outdated.add(id);
@@ -96,15 +98,14 @@ export async function reconcile<K extends Kind>(
     todo = unfinished;
     await endRound(todo, hasProgress, cause);
   }
-  const rejections = [...work.rejected.values()].flat();
-  const { repeated } = work;
-  return { entities, rejections: rejections.concat(...work.refused.values()), repeated };
+  const rejections = [...[...work.rejected.values()].flat(), ...work.refused.values()];
+  return { entities, rejections, repeated: work.repeated };
 }
 
 /** The number of references that a join of the document reads, plus one for the document. */
-function referencesOf({ joining }: { joining: Joining | null }): number {
+function referencesOf({ joinInput }: { joinInput: JoinInput | null }): number {
   let count = 1;
-  for (const edge in joining?.ids) count += joining.ids[edge]?.length ?? 0;
+  for (const edge in joinInput?.ids) count += joinInput.ids[edge]?.length ?? 0;
   return count;
 }
 
@@ -113,11 +114,11 @@ async function writeTogether<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   planned: PlannedWrite<K>[],
-  isRepeatedLoss: (id: string, guard: Guard) => boolean,
+  isRepeatedConflict: (id: string, guard: Guard) => boolean,
 ): Promise<BulkOutcome<K>> {
   const { store } = deps;
-  const joinings = planned.flatMap(({ joining }) => joining ?? []);
-  const { references, remaining } = await readReferences(store, kind, joinings);
+  const joinInputs = planned.flatMap(({ joinInput }) => joinInput ?? []);
+  const { references, remaining } = await readReferences(store, kind, joinInputs);
   const ready = planned.filter(({ id }) => !remaining.has(id));
   const { prepared, failed } = prepareWrites(deps, kind, ready, references);
   const writes = prepared.map(({ write }) => write);
@@ -132,16 +133,19 @@ async function writeTogether<K extends Kind>(
     written.refused.push({ change: cause, rejection, error });
     written.unfinished.push(id);
   };
-  for (const { item, error } of failed) refuse(item.id, item.upsert, projectorError('join', error), error);
-  const toRecheck: Joining[] = [];
-  for (const { item, write } of prepared) {
-    const conflict = conflicted.get(item.id);
-    const refusal = conflict && isRepeatedLoss(item.id, item.guard) ? conflict : refused.get(item.id);
-    if (refusal !== undefined) refuse(item.id, item.cause, { reason: 'refused_by_store', detail: refusal });
-    else if (conflict !== undefined) written.unfinished.push(item.id);
+  for (const { plannedWrite, error } of failed)
+    refuse(plannedWrite.id, plannedWrite.upsert, projectorError('join', error), error);
+  const toRecheck: JoinInput[] = [];
+  for (const { plannedWrite, write } of prepared) {
+    const { id, guard, cause, joinInput } = plannedWrite;
+    const conflict = conflicted.get(id);
+    const refusal = conflict && isRepeatedConflict(id, guard) ? conflict : refused.get(id);
+    if (refusal !== undefined) refuse(id, cause, { reason: 'refused_by_store', detail: refusal });
+    else if (conflict !== undefined) written.unfinished.push(id);
     else {
-      written.entities.push(reconciledOf(deps, kind, item, write));
-      if (item.joining && hasNewReferences(item, write)) toRecheck.push(item.joining);
+      written.entities.push(reconciledOf(deps, kind, plannedWrite, write));
+      // A fan-out finds the document by its stored references, but may have missed it under new ones: Invariant 3.
+      if (joinInput && hasNewReferences(plannedWrite, write)) toRecheck.push(joinInput);
     }
   }
   if (toRecheck.length > 0) written.outdated = await recheckReferences(store, kind, toRecheck, references);
@@ -160,21 +164,26 @@ function reportRepeated(
   if (documents > 0) onRepeated?.(kind, cause, documents);
 }
 
-/** Whether the written document stores other references than the living document before it. */
+/** Whether the written document stores other references than the living document before the write. */
 function hasNewReferences({ current }: PlannedWrite<Kind>, { document: { refs } }: Write): boolean {
   if (!refs) return false;
-  const before = current?.state ? current.refs : undefined;
-  return before?.length !== refs.length || refs.some((ref, index) => ref !== before?.[index]);
+  const storedRefs = current?.state ? current.refs : undefined;
+  return storedRefs?.length !== refs.length || refs.some((ref, index) => ref !== storedRefs?.[index]);
 }
 
-function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>, { op, document }: Write) {
-  const { id, current, entity } = item;
+function reconciledOf(
+  deps: ReconcileDeps,
+  kind: Kind,
+  plannedWrite: PlannedWrite<Kind>,
+  { op, document }: Write,
+) {
+  const { id, current, entity } = plannedWrite;
   const state = op === 'put' ? document.state : current?.state;
   const reconciled: Reconciled = {
     id,
     version: entity.version,
     tombstonePosition: entity.tombstonePosition,
-    before: propagatedBefore(deps, kind, item),
+    before: propagatedBefore(deps, kind, plannedWrite),
     // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : document.fanOutCursor,
   };
@@ -183,8 +192,12 @@ function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>,
 }
 
 /** The state that all dependents showed before the write; null if it is unknown. */
-function propagatedBefore(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>): Reconciled['before'] {
-  const { current, entity } = item;
+function propagatedBefore(
+  deps: ReconcileDeps,
+  kind: Kind,
+  plannedWrite: PlannedWrite<Kind>,
+): Reconciled['before'] {
+  const { current, entity } = plannedWrite;
   // Positions show nothing about changes that do not come in the order of the log.
   if (!current || deps.outOfOrder) return null;
   // Dependents did not show the entity before a record named its organization.

@@ -12,13 +12,13 @@ import { created } from '../../../tests/support/entities.ts';
 import { applyChanges as applyPhaseOne, parseChunk } from '../apply/phases.ts';
 import type { UpdateDeps } from './fan-out.ts';
 import type { Stall } from './rounds.ts';
-import type { Store, Written } from './store.ts';
+import type { Store, WriteResult } from './store.ts';
 
 const tag = created('tag', 'tag_1');
-const settled: Written = { conflicted: new Map(), refused: new Map() };
+const settled: WriteResult = { conflicted: new Map(), refused: new Map() };
 
 /** A store in memory whose writes end by `outcome`, by their number from 1 on; null: as the store does. */
-function given(outcome: (write: number) => Written | null, overrides: Partial<UpdateDeps> = {}) {
+function given(outcome: (write: number) => WriteResult | null, overrides: Partial<UpdateDeps> = {}) {
   const data = emptyData();
   const memory = memoryStore(data);
   const pauses: number[] = [];
@@ -39,11 +39,11 @@ function given(outcome: (write: number) => Written | null, overrides: Partial<Up
   return { deps, stored, pauses, stalls, notRefreshed, writes: () => writes };
 }
 
-const conflictWith = (detail: string | null): Written => ({
+const conflictWith = (detail: string | null): WriteResult => ({
   ...settled,
   conflicted: new Map([['tag_1', detail]]),
 });
-const refusal: Written = { ...settled, refused: new Map([['tag_1', 'refused']]) };
+const refusal: WriteResult = { ...settled, refused: new Map([['tag_1', 'refused']]) };
 
 describe('rounds without progress', () => {
   test('have no pause at first', async () => {

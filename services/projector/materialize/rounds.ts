@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Guard } from './store.ts';
 
-/** Another write came first, or a reference changed between the read and the recheck. */
+/** The causes of another round: another write came first, or a reference changed between the read and the recheck. */
 export const repeatCauses = ['conflict', 'reference'] as const;
 export type RepeatCause = (typeof repeatCauses)[number];
 
@@ -23,11 +23,11 @@ export type RoundDeps = {
   signal?: AbortSignal;
   /** Called after every ten rounds without progress, later about twice a minute. It may throw to end the rounds. */
   onStalled?: (stall: Stall) => void;
-  /** Waits between two rounds without progress; by default by the clock. */
+  /** Waits between two rounds without progress. By default a timer of Node waits. */
   wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 };
 
-/** The most ids in the report of a stall. */
+/** The most ids that a report of a stall names. */
 const idsInStallMax = 10;
 /** Most conflicts are over after three rounds, so an earlier pause would only delay them. */
 const roundsWithoutPause = 3;
@@ -38,20 +38,23 @@ const firstPauseMs = 10;
 /** The longest pause, in milliseconds. */
 const pauseMsMax = 5_000;
 
-const waitByClock = async (ms: number, signal: AbortSignal | undefined) => {
+const waitByTimer = async (ms: number, signal: AbortSignal | undefined) => {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
   signal?.throwIfAborted();
 };
 
-/** Draws a part of the pause, from half of it to all of it, so that contending workers try at different times. */
-const pauseMs = (pauses: number): number =>
-  Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
+/** Returns the next pause, shortened at random by up to a half, so that contending workers try at different times. */
+function pauseMs(earlierPauses: number): number {
+  const longestMs = Math.min(pauseMsMax, firstPauseMs * 2 ** earlierPauses);
+  const randomFactor = 0.5 + Math.random() / 2;
+  return longestMs * randomFactor;
+}
 
 /**
  * Returns a function to call at the end of each round. The function pauses after several rounds without progress,
  * longer each time, and reports the stall.
  */
-export function createRoundPauses({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
+export function createRoundPauses({ signal, onStalled, wait = waitByTimer }: RoundDeps, kind: Kind) {
   let rounds = 0;
   return async (unfinished: string[], hasProgress: boolean, cause: RepeatCause): Promise<void> => {
     rounds = hasProgress ? 0 : rounds + 1;
@@ -65,21 +68,21 @@ export function createRoundPauses({ signal, onStalled, wait = waitByClock }: Rou
 }
 
 /**
- * A write that conflicts this often under the same guard meets no other writer: its id is taken by another document. A
- * single conflict does not prove that, because a failover or the TTL index may have removed the other write.
+ * The number of conflicts under the same guard that prove that no other writer is in the way: another document has the
+ * id. A single conflict does not prove that, because a failover or the TTL index may have removed the other write.
  */
-const lossesMax = 5;
+const conflictsMax = 5;
 
 /**
  * Returns a function to call for each write that conflicted. The function returns whether the write has conflicted
- * `lossesMax` times in a row although the stored document did not change.
+ * `conflictsMax` times in a row while the stored document did not change.
  */
-export function createLossCounter() {
-  const losses = new Map<string, { guard: Guard; count: number }>();
+export function createConflictCounter() {
+  const conflicts = new Map<string, { guard: Guard; count: number }>();
   return (id: string, guard: Guard): boolean => {
-    const earlier = losses.get(id);
+    const earlier = conflicts.get(id);
     const count = earlier && isDeepStrictEqual(earlier.guard, guard) ? earlier.count + 1 : 1;
-    losses.set(id, { guard, count });
-    return count >= lossesMax;
+    conflicts.set(id, { guard, count });
+    return count >= conflictsMax;
   };
 }

@@ -5,10 +5,10 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 export type FanOutCursor = { from: Kind; edge: string; after: string };
 
 /**
- * The state that a fan-out carries to dependents. A version that a Kafka tombstone has deleted, and that came again
- * after the tombstone, is another state: its `tombstonePosition` differs.
+ * Identifies the state that a fan-out carries to dependents. If a version comes again after a Kafka tombstone has
+ * deleted it, that is a different state, because its `tombstonePosition` differs.
  */
-export type FannedOut = {
+export type FannedOutState = {
   id: string;
   version: number;
   tombstonePosition: Position | undefined;
@@ -42,18 +42,18 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
-/** The requested documents that one read has found. */
+/** The result of one read of documents by id. */
 export type ReadDocuments = {
   documents: Current[];
-  unreadable: Unreadable[];
+  unreadable: UnreadableDocument[];
   /** The ids that are still to be read. */
   remaining: string[];
 };
 
-/** The first children that a document shows: at most `max`, whose state names it in `parentField`. */
+/** The first children that a document shows: at most `max` entities whose state names the document in `parentField`. */
 export type FirstChildren = { parentField: string; max: number };
 
-/** The children that one read has found, of some parents. */
+/** The result of one read of children. */
 export type ReadFamilies = {
   /** The children of each parent that has any, by `byCreated`. */
   children: Map<string, Child[]>;
@@ -61,7 +61,7 @@ export type ReadFamilies = {
   remaining: string[];
 };
 
-/** The fields that a `join` sets: those that do not come from the entity's state, and in a repair the sort keys. */
+/** The fields that a `join` sets. They do not come from the entity's state, apart from the sort keys in a repair. */
 export type JoinedFields = Pick<
   StoredDocument,
   | '_id'
@@ -83,7 +83,7 @@ export type JoinedFields = Pick<
 export type Guard = number | null | { unreadable: unknown };
 
 /** A document whose envelope cannot be read, because an operator edited it. The engine treats it as absent. */
-export type Unreadable = { _id: string; field: string; guard: Guard };
+export type UnreadableDocument = { _id: string; field: string; guard: Guard };
 
 /** A guarded write: `put` writes the whole document; `join` leaves the state as it is. */
 export type Write =
@@ -91,13 +91,13 @@ export type Write =
   | { op: 'join'; document: JoinedFields; guard: number };
 
 /** The writes that did not apply; the keys are the ids of their documents. */
-export type Written = {
+export type WriteResult = {
   /**
-   * Null: the store only rolled the write back. A text: another document has this id. If later rounds read the same
-   * guard again, no other writer is in the way, and the text becomes the reason of a refusal.
+   * The value is null if the store only rolled the write back. A text states that another document has this id. If
+   * later rounds read the same guard again, no other writer is in the way: the text becomes the reason of a refusal.
    */
   conflicted: Map<string, string | null>;
-  /** The store refuses the document, with the reason. */
+  /** The reasons why the store refuses documents. */
   refused: Map<string, string>;
 };
 
@@ -108,9 +108,9 @@ export type Written = {
 export type Store = {
   /** Reads documents by id, as far as bounded memory allows. */
   readCurrent: (kind: Kind, ids: string[]) => Promise<ReadDocuments>;
-  /** The entities that others are joined from, by kind and id, without missing and unreadable ones. */
+  /** Reads the entities from which others are joined, by kind and id. Leaves out missing and unreadable ones. */
   readEntities: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, ReferencedEntity>>>;
-  /** Revisions by kind and id, without missing and unreadable ones. */
+  /** Reads revisions by kind and id. Leaves out missing and unreadable ones. */
   readRevisions: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, number>>>;
   /**
    * Reads the first children of each parent, as far as bounded memory allows: living entities of its organization, each
@@ -118,17 +118,17 @@ export type Store = {
    */
   readFirstChildren: (kind: Kind, by: FirstChildren, parents: Map<string, string>) => Promise<ReadFamilies>;
   /** Applies the writes in any order. */
-  write: (kind: Kind, writes: Write[]) => Promise<Written>;
-  /** Ids of the documents that refer to one of `refs`, in no order; null if there are more than one page. */
+  write: (kind: Kind, writes: Write[]) => Promise<WriteResult>;
+  /** Finds the ids of the documents that refer to one of `refs`, in no order; null if there is more than one page. */
   findDependents: (kind: Kind, refs: string[]) => Promise<string[] | null>;
-  /** A page of the ids after `after` of documents that refer to `ref`, in order; `next` is null at the end. */
-  pageOfDependents: (
+  /** Finds the next ids after `after` of documents that refer to `ref`, in order; `next` is null at the end. */
+  findDependentsPage: (
     kind: Kind,
     ref: string,
     after: string,
   ) => Promise<{ ids: string[]; next: string | null }>;
-  /** Records the progress of a state's fan-out (null: complete), if the document still has that state. */
-  saveFanOutCursor: (kind: Kind, of: FannedOut, cursor: FanOutCursor | null) => Promise<void>;
-  /** Readable envelopes by id, also of tombstones. Their state has only the id. */
+  /** Saves the progress of a state's fan-out (null: complete), if the document still has that state. */
+  saveFanOutCursor: (kind: Kind, state: FannedOutState, cursor: FanOutCursor | null) => Promise<void>;
+  /** Reads the readable envelopes of entities and tombstones by id. Their state has only the id. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(StoredEnvelope & Pick<StoredDocument, 'state'>)[]>;
 };

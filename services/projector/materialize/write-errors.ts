@@ -5,27 +5,27 @@ import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 
 /**
- * Why a document was not written. `refused`: MongoDB will refuse this document again. `taken`: its id is in use;
- * usually another write came first. `rolled_back`: other writes were in the way; try again. The detail is stored with a
- * dead letter, so it names no id and no values of fields.
+ * The failure of one write. `refused`: MongoDB will refuse this document again. `taken`: its id is in use, usually
+ * because another write came first. `rolled_back`: other writes were in the way, and a retry may succeed. The detail is
+ * stored with a dead letter, so it names no id and no values of fields.
  */
-export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
+export type WriteFailure = { type: 'refused' | 'taken' | 'rolled_back'; detail: string };
 
 /** The place of a failed write: `<database>.<collection>`, and the id of its document. */
 export type WritePlace = { namespace: string; id: string };
 
 const duplicateKey = 11_000;
 
-/** Another transaction was in the way (WriteConflict). MongoDB itself tries again first. */
+/** Another transaction was in the way (WriteConflict). MongoDB itself retries such a write before it gives up. */
 const writeConflict = 112;
 
-/** How MongoDB names the index, with a collation if the index has one, and how stores on PostgreSQL name it. */
-const indexForms = [/ index: (.+?)(?: collation: .*)? dup key: /, /: Index '(.+)'$/];
+/** The index in a message of MongoDB, which names a collation if the index has one, and of stores on PostgreSQL. */
+const indexPatterns = [/ index: (.+?)(?: collation: .*)? dup key: /, /: Index '(.+)'$/];
 
-/** The driver's bulk writes pass on the message of a duplicate key, but not its `keyPattern`. */
+/** Returns the index that a message names. The driver's bulk writes pass on the message, but not its `keyPattern`. */
 const indexIn = (message: string): string | null => {
-  for (const form of indexForms) {
-    const index = form.exec(message)?.[1];
+  for (const pattern of indexPatterns) {
+    const index = pattern.exec(message)?.[1];
     if (index) return index;
   }
   return null;
@@ -33,8 +33,8 @@ const indexIn = (message: string): string | null => {
 
 /** The failure that an error code means; null for an error that is not about the document. */
 export function failureOf({ namespace }: WritePlace, code: number, message: string): WriteFailure | null {
-  const failure = (is: WriteFailure['is'], why: string): WriteFailure => ({
-    is,
+  const failure = (type: WriteFailure['type'], why: string): WriteFailure => ({
+    type,
     detail: `${namespace}: ${why} (code ${code})`,
   });
   if (code === writeConflict) return failure('rolled_back', 'other writes are in the way');
@@ -64,5 +64,5 @@ export function refusalIn(place: WritePlace, error: unknown): string | null {
     return `${place.namespace}: the driver refuses the document (${error.name})`;
   if (!(error instanceof MongoServerError)) return null;
   const failure = failureOf(place, Number(error.code), error.message);
-  return failure?.is === 'refused' ? failure.detail : null;
+  return failure?.type === 'refused' ? failure.detail : null;
 }
