@@ -1,3 +1,4 @@
+import { MongoClient } from 'mongodb';
 import type { VerifyResult } from '../../services/operations/verify/result.ts';
 import { verify, type VerifyOptions } from '../../services/operations/verify/verify.ts';
 import { processesOf, type Projector } from '../../shared/control/processes.ts';
@@ -5,6 +6,7 @@ import { progressOf } from '../../shared/control/progress.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { present, secondsBefore } from './fixture.ts';
 import { history, useTwoBuilds } from './two-builds.ts';
 
@@ -176,6 +178,21 @@ describe('documents of the served generation', () => {
     const rest = kinds.slice(kinds.indexOf('contact')).map((kind) => `cli verify ${kind}`);
     expect(reported.at(-1)).toBe(`to continue: ${rest.join('; ')}`);
     await repair('channel');
+  });
+
+  test('of a repair whose reply is lost are named in the history', async () => {
+    const { trouble, listen, cut } = createStoreProxy(builds.rebuild.config.MONGODB_URL);
+    const mongo = await new MongoClient(proxiedUrl(await listen(), 'retryWrites=false')).connect();
+    await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
+    trouble.repliesToLose = 1;
+    const repairing = verify(deps({ mongo }), { ...usual, kind: 'ticket', ids: ['ti_1'] });
+    await expect(repairing).rejects.toThrow('closed');
+    expect(await stored('ticket', 'ti_1')).toMatchObject({ joined: { tags: [{ id: 'tag_1' }] } });
+    expect(await lastWhy()).toMatch(
+      /^verify --repair stopped \(.*closed\): at least 0 of 0 ticket documents \(ti_1\) repaired; test$/,
+    );
+    await mongo.close();
+    await cut();
   });
 
   test('are not touched by a repair while projectors join them in another way', async () => {

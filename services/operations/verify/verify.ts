@@ -106,8 +106,9 @@ async function repairAndRecord(run: VerifyRun, { number }: Generation): Promise<
     // A projector with other code may have started since the last batch, and may already have saved its progress.
     await requireSameJoins(deps, number, withoutWaiting);
   } catch (error) {
-    if (result.repaired > 0)
-      await note(` stopped (${errorMessage(error)}): ${outcomeOf(options, result)}`).catch(() => undefined);
+    // MongoDB may have made the last write although its reply was lost.
+    const outcome = `at least ${outcomeOf(options, result)}`;
+    await note(` stopped (${errorMessage(error)}): ${outcome}`).catch(() => undefined);
     throw error;
   }
   if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(options, result)}`);
