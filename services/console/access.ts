@@ -24,7 +24,7 @@ export function refusalOf(access: Access, { headers }: Pick<IncomingMessage, 'he
 }
 
 /**
- * Whether the header `Host` names this console. A foreign site could make its own name resolve to this machine, so that
+ * Whether the `Host` header names this console. A foreign site could make its own name resolve to this machine, so that
  * a browser takes its pages and the console for one origin (DNS rebinding). It cannot do this with an address or with
  * localhost, so these are allowed.
  */
@@ -46,7 +46,7 @@ function isEmbedded(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
 }
 
-/** Whether the header `Authorization` carries the token: as a bearer token, or as the password of any user name. */
+/** Whether the `Authorization` header carries the token: as a bearer token, or as the password of any user name. */
 function hasToken(token: string, authorization: string | undefined): boolean {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(authorization ?? '') ?? [];
   const isBasic = scheme.toLowerCase() === 'basic';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 const scheme = 'Bearer ';
 const tokenLengthMax = 512;
 
-/** The token in the header `Authorization`; null without a token. */
+/** The token in the `Authorization` header; null without a token. */
 export const tokenOf = ({ headers: { authorization } }: Pick<IncomingMessage, 'headers'>): string | null =>
   authorization?.startsWith(scheme) ? authorization.slice(scheme.length) : null;
 

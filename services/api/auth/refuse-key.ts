@@ -35,7 +35,7 @@ export function createRefuseKey({ authFailures, counted, trustedProxies }: Refus
     if (admitted) return new ApiError('invalid_api_key', challenge);
     return new ApiError('too_many_requests', {
       message:
-        'Too many requests from your address had no valid API key; send a valid key, or wait for the number of seconds in the header `Retry-After`.',
+        'Too many requests from your address had no valid API key; send a valid key, or wait for the number of seconds in the `Retry-After` header.',
       headers: retryAfter(resetMs),
     });
   };

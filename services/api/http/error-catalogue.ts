@@ -18,11 +18,11 @@ export const errorCatalogue = {
   malformed_request: invalidRequest(400, 'The request is not valid HTTP; send it with an HTTP library.'),
   missing_api_key: authentication(
     401,
-    'The request has no header `Authorization: Bearer <API_KEY>`; send your API key in this form.',
+    'The request has no `Authorization: Bearer <API_KEY>` header; send your API key in this form.',
   ),
   invalid_api_key: authentication(
     401,
-    'The API key in the header `Authorization` is malformed, unknown or archived; send the whole key, or create a new one.',
+    'The API key in the `Authorization` header is malformed, unknown or archived; send the whole key, or create a new one.',
   ),
   https_required: invalidRequest(
     403,
@@ -40,7 +40,7 @@ export const errorCatalogue = {
   channel_not_found: notFound(404, 'Your organization has no channel with the id in the path; check the id.'),
   method_not_allowed: invalidRequest(
     405,
-    'The API is read-only; use one of the methods in the header `Allow`.',
+    'The API is read-only; use one of the methods in the `Allow` header.',
   ),
   request_timeout: invalidRequest(408, 'The request was not complete in time; send it again.'),
   uri_too_long: invalidRequest(414, 'The path and query of the request are too long; shorten them.'),
@@ -66,7 +66,7 @@ export const errorCatalogue = {
   ),
   too_many_requests: rateLimit(
     429,
-    'This API key has reached its rate limit; wait for the number of seconds in the header `Retry-After`.',
+    'This API key has reached its rate limit; wait for the number of seconds in the `Retry-After` header.',
   ),
   internal_error: apiFailure(
     500,
@@ -74,7 +74,7 @@ export const errorCatalogue = {
   ),
   service_unavailable: apiFailure(
     503,
-    'The API cannot read the data now; send the request again after the number of seconds in the header `Retry-After`.',
+    'The API cannot read the data now; send the request again after the number of seconds in the `Retry-After` header.',
   ),
 };
 

@@ -15,7 +15,7 @@ const errorSchema = z
     requestId: z
       .string()
       .startsWith('req_')
-      .describe('The id of the request, as in the header `Request-Id`. Quote it when you contact support.'),
+      .describe('The id of the request, as in the `Request-Id` header. Quote it when you contact support.'),
     param: z
       .string()
       .optional()

@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 
 const servedMethods = ['GET', 'HEAD', 'OPTIONS'];
 
-/** The methods that every path serves, as in the header `Allow`. */
+/** The methods that every path serves, as in the `Allow` header. */
 export const allowedMethods = servedMethods.join(', ');
 
 /** The label of a method in metrics: any client may send each of the thirty methods that Node's parser knows. */

@@ -48,10 +48,10 @@ function overloadedError(cause: Overloaded): ApiError {
   const headers = retryAfter(overloadedRetryMs);
   if (cause.limit !== 'share') {
     const message =
-      'The API has too many requests in progress now; send the request again after the number of seconds in the header `Retry-After`.';
+      'The API has too many requests in progress now; send the request again after the number of seconds in the `Retry-After` header.';
     return new ApiError('service_unavailable', { message, cause, headers });
   }
   const message =
-    'This API key or its organization has too many requests in progress; read their responses, then wait for the number of seconds in the header `Retry-After`.';
+    'This API key or its organization has too many requests in progress; read their responses, then wait for the number of seconds in the `Retry-After` header.';
   return new ApiError('too_many_requests', { message, cause, headers });
 }

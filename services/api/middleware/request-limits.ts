@@ -19,7 +19,7 @@ export const requestLimits: Middleware = (context, next) => {
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
     throw new ApiError('malformed_request', {
-      message: 'The request has no header `Host`, which HTTP/1.1 requires; send it.',
+      message: 'The request has no `Host` header, which HTTP/1.1 requires; send it.',
     });
   }
   const coding = headers['transfer-encoding'];
@@ -31,7 +31,7 @@ export const requestLimits: Middleware = (context, next) => {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   if (names.filter((name) => name === 'authorization').length > 1) {
     throw new ApiError('malformed_request', {
-      message: 'The request has the header `Authorization` more than once; send it once.',
+      message: 'The request has the `Authorization` header more than once; send it once.',
     });
   }
   if (names.filter((name) => name === 'host').length > 1 || !hostShape.test(headers.host ?? '')) {

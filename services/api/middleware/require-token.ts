@@ -9,7 +9,7 @@ type RequireTokenDeps = {
 };
 
 /**
- * Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. Reads nothing from
+ * Refuses a request without a token in the `Authorization` header, or with one that cannot be a key. Reads nothing from
  * MongoDB.
  */
 export function requireToken({ keyPrefix, refuseKey }: RequireTokenDeps): Middleware {

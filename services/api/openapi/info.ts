@@ -42,7 +42,7 @@ its knowledge base.
 
 ## Conventions
 
-- Use HTTPS. Requests over plain HTTP return 403 \`https_required\`; they are never redirected.
+- Use HTTPS. The API answers requests over plain HTTP with 403 \`https_required\`, and never redirects them.
 - Bodies are JSON in UTF-8. Field names are in camelCase. A field without a value is null. The description of a field
   that can be absent instead says so.
 - Times are ISO 8601 in UTC with a trailing \`Z\`: in milliseconds for channels and Q&As, in seconds everywhere else.
@@ -51,25 +51,25 @@ its knowledge base.
   \`error.param\` names the parameter. \`/health\` and \`/openapi.json\` ignore query parameters.
 - Every endpoint supports \`GET\`, \`HEAD\` (the same headers without the body) and \`OPTIONS\` (204 with \`Allow\`). Any
   other method returns 405. A path that is not in this document returns 404 \`route_not_found\`.
-- A release may add fields, and values of fields: ignore those that you do not know. The guide at
+- A release may add fields and values of fields: ignore those that you do not know. The guide at
   \`/docs/guides/versioning\` lists the changes that may come without notice, and those that do not.
-- Responses have an \`ETag\`. If you send it as \`If-None-Match\`, an unchanged response is 304 without a body.
+- Responses have an \`ETag\`. If you send it as \`If-None-Match\` and the response is unchanged, you get 304 without a body.
 
 ## Authentication
 
-Send the API key in the header \`Authorization: Bearer ${keyPrefix}_live_…\` and nowhere else. Keys begin with
+Send the API key only in the header \`Authorization: Bearer ${keyPrefix}_live_…\`. Keys begin with
 \`${keyPrefix}_live_\` or \`${keyPrefix}_test_\`, belong to one organization, and give access to its data only. An
 archived key stops working at most 5 seconds after \`Data-As-Of\` has passed the time at which it was archived.
 
 ## Pages
 
 To read a list, repeat the request with the \`nextCursor\` of the previous page as \`startingAfter\`, until \`hasMore\` is
-false. The header \`Link\` has the URL of the next request. An item that does not change meanwhile appears exactly once. A
-cursor is valid for one list, with one sort and one set of filters.
+false. The \`Link\` header contains the URL of the next page. An item that does not change while you read the list appears
+exactly once. A cursor is valid for one list, with one sort and one set of filters.
 
 ## Freshness
 
-A response contains every change up to the time in its header \`Data-As-Of\`. The guide at \`/docs/guides/exports\` shows how to
+A response contains every change up to the time in its \`Data-As-Of\` header. The guide at \`/docs/guides/exports\` shows how to
 keep a complete copy of the data by fetching only changes.
 
 ## Errors
@@ -83,19 +83,19 @@ cannot read the data now, or that a read took longer than ${readTimeoutMs / 1_00
 
 ${rateLimit(limit)}
 
-A key may also have at most ${inProgressMax} requests in progress at once, and its organization twice as many; fewer while the
-service is busy. A request is in progress until you have read its response. Further requests also return 429
-\`too_many_requests\`, with \`Retry-After: 1\`, and do not count against the window.
+A key may have at most ${inProgressMax} requests in progress at the same time, and its organization twice as many. The limits
+are lower while the service is busy. A request is in progress until you have read its response. Above the limit, a request
+gets 429 \`too_many_requests\` with \`Retry-After: 1\`, and does not count against the window.
 `;
 
 const rateLimit = ({ requests, windowSeconds }: RateLimit): string =>
   requests === 0
-    ? `Requests are not limited, unless the key has a limit of its own: then the headers \`RateLimit-…\` show it, and
-further requests return 429 \`too_many_requests\`.`
-    : `A key may make ${requests} requests in any ${windowSeconds} seconds, or as many as its own limit allows. Further requests
-return 429 \`too_many_requests\`: wait for the number of seconds in \`Retry-After\`. The headers \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the limit and the use of the key. \`RateLimit-Policy\` has the limit and
-its window in seconds. A 304 counts like any other response.`;
+    ? `Requests are not limited, unless the key has its own limit. The \`RateLimit-…\` headers then show this limit, and
+requests above it get 429 \`too_many_requests\`.`
+    : `A key may make ${requests} requests in any ${windowSeconds} seconds, or as many as its own limit allows. Above the limit,
+a request gets 429 \`too_many_requests\`: wait for the number of seconds in \`Retry-After\`. The headers \`RateLimit-Limit\`,
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the limit and the use of the key. \`RateLimit-Policy\` contains the limit
+and its window in seconds. A 304 counts like any other response.`;
 
 export const tags: Tag[] = [
   {

@@ -22,7 +22,7 @@ let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 
 /**
  * Decodes the event of a record by the Kafka binding of CloudEvents, as the SDKs write it: structured mode if the
- * content type says so; otherwise binary mode if there is a header `ce_specversion`; otherwise structured mode if the
+ * content type says so; otherwise binary mode if there is a `ce_specversion` header; otherwise structured mode if the
  * value says so. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: headerBytes, undecodable }: KafkaRecord): Content {

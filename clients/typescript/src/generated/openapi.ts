@@ -622,7 +622,7 @@ export interface components {
                 message: string;
                 /** @description The name of the invalid query parameter, only with `invalid_query_parameter`. */
                 param?: string;
-                /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
+                /** @description The id of the request, as in the `Request-Id` header. Quote it when you contact support. */
                 requestId: string;
                 /** @description The category of the error. Now `invalid_request_error`, `authentication_error`, `not_found`, `validation_error`, `rate_limit_error`, `api_error`. Later releases may add values. */
                 type: "invalid_request_error" | "authentication_error" | "not_found" | "validation_error" | "rate_limit_error" | "api_error" | (string & {});
