@@ -18,7 +18,7 @@ export type KafkaFacts = {
   missing: string[];
   /** The topics that the Kafka user may not see, or that do not exist. */
   hidden: string[];
-  /** If Kafka shows none of the topics: the prefixes under which all of them exist. */
+  /** If Kafka shows none of the topics: the prefixes under which the topics of most kinds exist. */
   otherPrefixes: string[];
   log: LogState | null;
   settings: TopicSettings[] | null;
@@ -62,7 +62,7 @@ export async function readKafka(
   const reading = useKafka(async ({ admin, log }) => {
     const { missing, hidden } = await log.find(deps.topics);
     const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
-    if (topics.length === 0) facts.otherPrefixes = prefixesOf(new Set(await admin.listTopics()));
+    if (topics.length === 0) facts.otherPrefixes = prefixesOf(await admin.listTopics());
     facts.missing = missing;
     facts.hidden = hidden;
     await Promise.all([

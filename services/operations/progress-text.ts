@@ -1,8 +1,7 @@
 import type { GenerationState } from '../../shared/control/generations.ts';
 import { type HoldCause, holdCauses } from '../../shared/control/hold-causes.ts';
-import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { counted } from '../../shared/runtime/counted.ts';
-import { prerequisiteKinds } from '../projector/materialize/edges.ts';
+import { prerequisiteTopics } from '../projector/prerequisite-topics.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
 
 /** A build with a shorter lag than this, in seconds, counts as ready, and such a partition counts as following. */
@@ -59,11 +58,9 @@ function rateText({ recordsPerSecond, secondsLeft }: TopicFacts): string {
  */
 function prerequisiteText({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   const prefix = topic.slice(0, topic.lastIndexOf('.') + 1);
-  const kind = kindOfTopic(topic, prefix);
-  if (!kind) return null;
-  const prerequisiteTopics = prerequisiteKinds(kind).map((prerequisite) => topicOf(prerequisite, prefix));
+  const referred = prerequisiteTopics(topic, prefix);
   const [last] = topics
-    .filter((facts) => prerequisiteTopics.includes(facts.topic) && facts.lag !== 0)
+    .filter((facts) => referred.includes(facts.topic) && facts.lag !== 0)
     .toSorted((a, b) => (b.secondsLeft ?? Infinity) - (a.secondsLeft ?? Infinity));
   if (!last) return null;
   return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;

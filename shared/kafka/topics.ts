@@ -10,9 +10,20 @@ export const topicsOf = (prefix: string): string[] => kinds.map((kind) => topicO
 export const kindOfTopic = (topic: string, prefix: string): Kind | null =>
   kinds.find((kind) => topicOf(kind, prefix) === topic) ?? null;
 
-/** The prefixes under which the topics of all kinds exist. */
-export const prefixesOf = (topics: Set<string>): string[] =>
-  [...topics]
-    .filter((topic) => topic.endsWith(resources.ticket.topic))
-    .map((topic) => topic.slice(0, -resources.ticket.topic.length))
-    .filter((prefix) => kinds.every((kind) => topics.has(topicOf(kind, prefix))));
+/**
+ * The prefixes under which topics stand. Projectors record progress for every topic that they follow, so a prefix
+ * counts if more than half of the kinds have a topic under it. Releases may differ in a few kinds.
+ */
+export function prefixesOf(topics: string[]): string[] {
+  const names = new Set(topics);
+  const candidates = new Set(
+    topics.flatMap((topic) =>
+      kinds.flatMap((kind) => {
+        const name = resources[kind].topic;
+        return topic.endsWith(name) ? [topic.slice(0, -name.length)] : [];
+      }),
+    ),
+  );
+  const countTopics = (prefix: string) => kinds.filter((kind) => names.has(topicOf(kind, prefix))).length;
+  return [...candidates].filter((prefix) => countTopics(prefix) > kinds.length / 2).toSorted();
+}

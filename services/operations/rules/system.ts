@@ -199,7 +199,7 @@ function missingTopicFindings({ kafka, generations }: Facts, { cli }: Commands):
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
     return [
-      `TOPIC_PREFIX: this Kafka user sees no topic that has it; all topics exist with ${otherPrefixes.join(', ')}`,
+      `TOPIC_PREFIX: this Kafka user sees no topic that has it; topics exist with ${otherPrefixes.join(', ')}`,
     ];
   const missingFindings: RuleFinding[] = [];
   const partitions = generations.flatMap((generationFacts) => generationFacts.partitions);
