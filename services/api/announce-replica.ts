@@ -9,7 +9,7 @@ import type { Counts } from './counts.ts';
 import { serverTimeoutMs } from './store/deadline.ts';
 import type { ReadSnapshots } from './store/read-snapshot.ts';
 
-/** MongoDB ends each command before the driver would give up and drop the connection. */
+/** MongoDB ends a read of the gaps before the driver would give up and drop the connection. */
 const limits = { maxTimeMS: serverTimeoutMs };
 
 type AnnounceReplicaDeps = {
@@ -54,7 +54,7 @@ export function announceReplica(deps: AnnounceReplicaDeps) {
     versions: servedVersions,
     traces,
   });
-  const heartbeat = createHeartbeat({ control, read, onBeat, logger, ...limits });
+  const heartbeat = createHeartbeat({ control, read, onBeat, logger });
   heartbeat.begin();
   return { stop: () => heartbeat.end('ended', null) };
 }

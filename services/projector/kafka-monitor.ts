@@ -1,4 +1,5 @@
 import { explained } from '../../shared/kafka/errors.ts';
+import { within } from '../../shared/runtime/within.ts';
 import type { Announcement } from './announce-projector.ts';
 
 export type KafkaMonitor = {
@@ -22,14 +23,11 @@ export function createKafkaMonitor(
   const announceCutOff = () => set({ state: 'cut_off', reason: lastReason });
   return {
     track: async (reading) => {
-      let isAnswered = false;
-      // After a stall, the event loop fires timers before it reads an answer that has arrived.
-      const announceUnlessAnswered = () => {
-        if (!isAnswered) announceCutOff();
-      };
-      const timer = setTimeout(() => setImmediate(announceUnlessAnswered), afterMs);
       try {
-        const answer = await reading;
+        const answer = await within(afterMs, reading, () => {
+          announceCutOff();
+          return reading;
+        });
         set({ state: 'running', reason: null });
         lastReason = silence;
         return answer;
@@ -37,9 +35,6 @@ export function createKafkaMonitor(
         lastReason = explained(error);
         announceCutOff();
         throw error;
-      } finally {
-        isAnswered = true;
-        clearTimeout(timer);
       }
     },
   };

@@ -94,7 +94,7 @@ async function start(
     consumer,
   });
   // This projector follows the generation, so the reasons why earlier projectors ended no longer apply.
-  void removeOldProcesses(control, now(), { followed: generation }).catch(() => undefined);
+  void removeOldProcesses(control, now(), generation).catch(() => undefined);
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {
     generation,

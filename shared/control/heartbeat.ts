@@ -36,11 +36,11 @@ type HeartbeatDeps = {
   /** Called before each beat. */
   onBeat?: () => void;
   logger: Logger;
-  /** The time limit of each command, in milliseconds; unlimited by default. */
-  maxTimeMS?: number;
   intervalMs?: number;
 };
 
+/** MongoDB ends a beat after this time, in milliseconds, before the driver would give up and drop the connection. */
+const maxTimeMS = 7_000;
 /** A beat without an answer fails after this time, in milliseconds. Otherwise the next beat would wait for it. */
 const stalledAfterMs = 10_000;
 
@@ -51,9 +51,8 @@ const endTimeoutMs = 1_500;
 
 /** Creates the announcement of this process, under an id of its own. */
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
-  const { control, read, onBeat, logger, maxTimeMS, intervalMs = announceIntervalMs } = deps;
+  const { control, read, onBeat, logger, intervalMs = announceIntervalMs } = deps;
   const id = randomUUID();
-  const limits = maxTimeMS === undefined ? {} : { maxTimeMS };
   const identity = { host: hostname(), pid: process.pid, release };
   let beating: Repeating | null = null;
   let ended: Promise<void> | null = null;
@@ -66,7 +65,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     // MongoDB may apply a late beat after the end. The filter then matches nothing, and the insert fails because the
     // entry exists, so the entry still shows the end.
     const notEnded = { _id: id, state: { $nin: finalStates } };
-    await processesOf(control).updateOne(notEnded, update, { upsert: true, ...limits });
+    await processesOf(control).updateOne(notEnded, update, { upsert: true, maxTimeMS });
     if (hasFailed) logger.info('this process is announced again');
     hasFailed = false;
   };
@@ -94,7 +93,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
           hasFailed = true;
         },
       });
-      void removeOld(control, limits).catch(() => undefined);
+      void removeOld(control).catch(() => undefined);
     },
     end: (state, reason) => {
       // `begin` was not called, because MongoDB never answered. Then only the log has the reason.
@@ -105,6 +104,6 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   };
 }
 
-async function removeOld(control: Db, limits: { maxTimeMS?: number }): Promise<void> {
-  await removeOldProcesses(control, await storeTime(control, limits), { limits });
+async function removeOld(control: Db): Promise<void> {
+  await removeOldProcesses(control, await storeTime(control));
 }

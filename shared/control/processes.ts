@@ -141,14 +141,13 @@ export function lastSweepOf(projectors: Projector[]): SweepOutcome | null {
 export async function removeOldProcesses(
   control: Db,
   now: Date,
-  { followed = null, limits = {} }: { followed?: number | null; limits?: { maxTimeMS?: number } } = {},
+  followed: number | null = null,
 ): Promise<void> {
   const at = { $lt: new Date(now.getTime() - keptForMs) };
   await processesOf(control).deleteMany(
     followed === null
       ? { at, $or: [{ state: { $ne: 'ended' } }, { reason: null }] }
       : { at, generation: followed },
-    limits,
   );
 }
 

@@ -119,7 +119,7 @@ describe('the announcement of a process', () => {
     await removeOldProcesses(opened.control, now);
     expect(await remainingIds()).toEqual(['failed', 'failed_generation_2', 'failed_recently']);
     // when another projector follows generation 1
-    await removeOldProcesses(opened.control, now, { followed: 1 });
+    await removeOldProcesses(opened.control, now, 1);
     expect(await remainingIds()).toEqual(['failed_generation_2', 'failed_recently']);
   });
 });
