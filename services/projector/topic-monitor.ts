@@ -24,49 +24,53 @@ type TopicMonitorDeps = {
   logger: Logger;
 };
 
-/** How often the topics are checked, in milliseconds. Operators change settings rarely; retention works in minutes. */
+/** The interval of the checks, in milliseconds. Operators change settings rarely, and retention works in minutes. */
 const checkEveryMs = 60_000;
 
 /**
- * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the
- * start, and retention deletes its records later still.
+ * Shows in the metrics which topics lose records that a rebuild needs. The monitor repeats its checks, because an
+ * operator may change a topic long after the start, and retention deletes the records even later.
  */
 export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs): Repeating {
   const { admin, log, topics, generation, metrics, logger } = deps;
-  const show = (reason: LossReason, losing: Set<string>, known = topics) => {
-    for (const topic of known) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
+  const show = (reason: LossReason, losingTopics: Set<string>, checkedTopics: string[]) => {
+    for (const topic of checkedTopics)
+      metrics.losesRecords.set({ topic, reason }, losingTopics.has(topic) ? 1 : 0);
   };
-  /** Returns the topics that exist. If one topic is unknown, the brokers return no settings of any topic. */
+  /** Returns the topics that exist. `checkSettings` needs them: brokers answer nothing if one topic is unknown. */
   const checkLogs = async () => {
     const { ends, partitions } = await log.read(topics);
-    const truncated = logsWithoutBeginning(generation, ends).map(({ key }) => parsePartitionKey(key).topic);
-    show('truncated', new Set(truncated));
+    const truncatedTopics = logsWithoutBeginning(generation, ends).map(
+      ({ key }) => parsePartitionKey(key).topic,
+    );
+    show('truncated', new Set(truncatedTopics), topics);
     const existing = new Set(partitions.map((key) => parsePartitionKey(key).topic));
     return topics.filter((topic) => existing.has(topic));
   };
-  const checkSettings = async (existing: string[]) => {
-    const settings = await readTopicSettings(admin, existing);
+  const checkSettings = async (existingTopics: string[]) => {
+    const settings = await readTopicSettings(admin, existingTopics);
     const warnings = topicWarnings(settings);
     const refused = refusedSettings(settings);
     const refusedTopics = new Set(refused.map(({ topic }) => topic));
-    const known = topics.filter((topic) => !refusedTopics.has(topic));
+    const checkedTopics = topics.filter((topic) => !refusedTopics.has(topic));
     for (const reason of losingRisks) {
-      const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
-      show(reason, new Set(losing), known);
+      const losingTopics = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
+      show(reason, new Set(losingTopics), checkedTopics);
     }
-    const [unknown] = topicWarnings(refused);
-    if (unknown) throw new Error(unknown.text);
+    const [refusal] = topicWarnings(refused);
+    if (refusal) throw new Error(refusal.text);
   };
   let isLogged = false;
   const check = async () => {
-    await checkSettings(await checkLogs());
+    const existingTopics = await checkLogs();
+    await checkSettings(existingTopics);
     isLogged = false;
   };
   return repeat(check, {
     intervalMs,
     onError: (error) => {
-      // Logged once, because a Kafka user without DescribeConfigs never gets the settings. `support-cli status` reports
-      // that, too.
+      // Logged once, because a Kafka user without DescribeConfigs never gets the settings. `support-cli status` also
+      // reports that.
       if (!isLogged) logger.warn({ error }, 'could not look at the topics; trying again');
       isLogged = true;
     },

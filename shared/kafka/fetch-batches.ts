@@ -31,12 +31,12 @@ const fetchBytes = 4 * 1024 * 1024;
 const fetchWaitMs = 1_000;
 
 /** A fetch rejects once a quota has emptied this number of answers in a row, or makes it wait longer than this. */
-const throttledMax = { answers: 3, ms: 30_000 };
+const throttlingLimits = { answers: 3, ms: 30_000 };
 
 /**
- * Fetches the committed batches of a partition from an offset on, without a consumer group. Null if the offset is
- * before the beginning of the log or after its end. Rejects if the leader does not answer, or a quota makes this client
- * wait for long.
+ * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the offset
+ * is before the beginning of the log or after its end. Rejects if the leader does not answer, or if a quota throttles
+ * this client beyond `throttlingLimits`.
  */
 export async function fetchBatches(
   cluster: FetchingCluster,
@@ -73,7 +73,7 @@ async function fetchUntilDelivered(fetch: () => Promise<Message[]>): Promise<Mes
     const messages = await fetch();
     const throttledMs = messages[0]?.throttledMs ?? 0;
     if (throttledMs === 0) return messages;
-    if (answers >= throttledMax.answers || throttledMs > throttledMax.ms)
+    if (answers >= throttlingLimits.answers || throttledMs > throttlingLimits.ms)
       throw new Error(
         `a quota of Kafka throttles this client, by ${throttledMs} ms: raise consumer_byte_rate of its user or client`,
       );

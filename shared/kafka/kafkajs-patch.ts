@@ -91,16 +91,16 @@ export function installedKafkajs(): KafkajsParts {
 }
 
 /** The answer of a broker to a fetch of one partition. */
-export type Fetched = {
+export type PartitionFetch = {
   /** The requested offset. */
   offset: number;
   /** The error of a broker that cannot read the partition at this offset; null if it can. */
   error: string | null;
-  /** How long a quota makes this client wait, in milliseconds; 0 unless nothing was delivered because of it. */
+  /** How long a quota makes this client wait, in milliseconds. Above 0 only if the quota stopped the delivery. */
   throttledMs: number;
   /** The batches that have records, not yet decoded. */
   batches: RawBatch[];
-  /** The offset after all that was fetched. */
+  /** The offset to fetch next. */
   nextOffset: number;
   /** The leader epoch of the last batch, even if the patch filtered it out; -1 without an epoch. */
   leaderEpoch: number;
@@ -109,7 +109,7 @@ export type Fetched = {
 };
 
 /** Reads a fetch of kafkajs: the patch delivers each record batch as one message. */
-export function fetchedFrom(batch: Batch): Fetched {
+export function readPartitionFetch(batch: Batch): PartitionFetch {
   const messages = batch.messages as unknown as Message[];
   return {
     offset: fetchedOffsetOf(batch),

@@ -2,6 +2,14 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import kafkajs from 'kafkajs';
 
+/*
+ * kafkajs-patch.ts calls `closeTimedOutConnections` once. It then watches every connection of this process:
+ *
+ *   a request times out     closes its connection, and the connections that have been silent since the request
+ *   the process ends        `closingSilentConnections` closes each connection on which a request waits too long
+ *   a connection opens      `openOneAtATime` corrects two faults of kafkajs
+ */
+
 /** The internal parts of kafkajs that open and use a connection; they have no public types. */
 export type ConnectionParts = { connection: { prototype: Connection } };
 
@@ -32,21 +40,21 @@ const { KafkaJSConnectionClosedError } = createRequire(import.meta.url)('kafkajs
 };
 
 /** When each open connection of this process was opened or last received bytes, by `Date.now`. */
-const heardAt = new Map<Connection, number>();
+const lastReceivedMs = new Map<Connection, number>();
 
 /** The bytes of the length before each response. */
 const lengthBytes = 4;
 
 /**
  * kafkajs rejects a request that times out, but keeps its connection. If a NAT, a load balancer or a host without power
- * has silently dropped the connection, every later request on it times out, too. That lasts a quarter of an hour, or
+ * has silently dropped the connection, every later request on it also times out. That lasts a quarter of an hour, or
  * forever behind a balancer that acknowledges the bytes. The patch closes the connection, and every other connection
  * that has been silent since the request. The next request opens a new connection.
  */
 export function closeTimedOutConnections({ connection: { prototype } }: ConnectionParts): void {
   const { send, processData } = prototype;
   prototype.processData = function (this: Connection, data) {
-    heardAt.set(this, Date.now());
+    lastReceivedMs.set(this, Date.now());
     processData.call(this, data);
   };
   prototype.send = async function (this: Connection, call) {
@@ -63,17 +71,21 @@ export function closeTimedOutConnections({ connection: { prototype } }: Connecti
 type TimedOut = { correlationId: number; sentAt: number };
 
 /**
- * Closes a connection whose oldest request has timed out. A younger request proves nothing, because brokers answer in
- * order: it may wait for the answer of a JoinGroup, which takes up to a minute.
+ * Closes a connection whose oldest request has timed out. The timeout of a younger request proves nothing. Brokers
+ * answer in order, so it may only wait for the answer of a JoinGroup, which takes up to a minute.
  */
 function closeAfterTimeout(connection: Connection, error: Error): void {
   const { correlationId, sentAt } = error as Error & TimedOut;
-  if ([...connection.requestQueue.inflight.keys()].some((earlier) => earlier < correlationId)) return;
+  const waitingIds = [...connection.requestQueue.inflight.keys()];
+  if (waitingIds.some((id) => id < correlationId)) return;
   closeNow(connection);
-  // A failure of the network usually cuts all connections. A connection with an older request waits for that timeout.
-  for (const [other, heardMs] of heardAt) {
-    const [oldest] = other.requestQueue.inflight.values();
-    if (heardMs <= sentAt && !(oldest && oldest.sentAt <= sentAt)) closeNow(other);
+  // A failure of the network usually cuts all connections.
+  for (const [otherConnection, receivedMs] of lastReceivedMs) {
+    const [oldest] = otherConnection.requestQueue.inflight.values();
+    const isSilentSince = receivedMs <= sentAt;
+    // An older request has its own timeout, which may come later because its answer takes long.
+    const hasOlderRequest = oldest !== undefined && oldest.sentAt <= sentAt;
+    if (isSilentSince && !hasOlderRequest) closeNow(otherConnection);
   }
 }
 
@@ -81,15 +93,15 @@ function closeAfterTimeout(connection: Connection, error: Error): void {
 const checkEveryMs = 250;
 
 /**
- * Runs `work`. Meanwhile closes each connection on which a request has waited for `silentMs` without a byte of an
+ * Runs `work`. Until it ends, closes each connection on which a request has waited for `silentMs` without a byte of an
  * answer. A process that ends has no time to wait for the timeout of a request.
  */
 export async function closingSilentConnections<T>(silentMs: number, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
-    const beforeMs = Date.now() - silentMs;
-    for (const [connection, heardMs] of heardAt) {
+    const silentSinceMs = Date.now() - silentMs;
+    for (const [connection, receivedMs] of lastReceivedMs) {
       const [oldest] = connection.requestQueue.inflight.values();
-      if (oldest && Math.max(heardMs, oldest.sentAt) < beforeMs) closeNow(connection);
+      if (oldest && Math.max(receivedMs, oldest.sentAt) < silentSinceMs) closeNow(connection);
     }
   }, checkEveryMs);
   return work().finally(() => clearInterval(timer));
@@ -98,7 +110,7 @@ export async function closingSilentConnections<T>(silentMs: number, work: () => 
 /** Destroys the socket, and rejects the requests that wait for it. */
 function closeNow(connection: Connection): void {
   const { host, port, socket, requestQueue } = connection;
-  heardAt.delete(connection);
+  lastReceivedMs.delete(connection);
   connection.connectionStatus = 'disconnected';
   connection.authenticatedAt = null;
   socket?.destroy();
@@ -123,7 +135,7 @@ function openOneAtATime(prototype: Connection): void {
     const { socket } = connection;
     try {
       const isOpen = await connecting;
-      heardAt.set(connection, Date.now());
+      lastReceivedMs.set(connection, Date.now());
       return isOpen;
     } catch (error) {
       socket?.destroy();
@@ -143,11 +155,12 @@ function openOneAtATime(prototype: Connection): void {
   prototype.disconnect = async function (this: Connection) {
     const { socket } = this;
     const isClosed = await disconnect.call(this);
-    heardAt.delete(this);
-    // Otherwise an attempt in progress could still open the connection after this.
-    if (opening.delete(this)) socket?.destroy(new Error('disconnected'));
+    lastReceivedMs.delete(this);
+    const isOpening = opening.delete(this);
+    // An attempt in progress could otherwise still open the connection after its end.
+    if (isOpening) socket?.destroy(new Error('disconnected'));
     else socket?.destroySoon();
-    // Otherwise each further `disconnect` would add a listener to the old socket.
+    // Each further `disconnect` would otherwise add a listener to the old socket.
     if (this.socket === socket) delete this.socket;
     return isClosed;
   };

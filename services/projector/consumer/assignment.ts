@@ -14,10 +14,10 @@ const partitionShareMax = 1 / 8;
 export type AssignmentDeps = {
   createPartition: CreatePartition;
   /**
-   * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches
-   * may take another half. Each partition has an equal share, so that no partition waits for another. A single batch
-   * may exceed its share, and so may a decompressed one. If all batches exceed the memory, so that partitions wait for
-   * others, each topic may still take its part of as much again.
+   * The memory for fetched data, compressed: half for queued batches, half for the next fetch. Decompressed batches may
+   * take another half. Each partition has an equal share, so that no partition waits for another. Only a single batch
+   * may exceed its share. If such batches make all queues exceed this memory, each topic is still fetched up to its
+   * part of it, so that no topic waits for another.
    */
   queuedBytesMax: number;
   positions: Positions;

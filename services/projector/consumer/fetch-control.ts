@@ -3,7 +3,7 @@ import { partitionKey, type TopicPartition } from '../../../shared/control/topic
 import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
 
-/** The pause of a partition that its broker cannot deliver, in milliseconds. */
+/** How long fetching a partition pauses if its broker cannot deliver it, in milliseconds. */
 const backOffMs = 1_000;
 
 type FetchControlDeps = {
@@ -34,9 +34,9 @@ export type FetchControl = {
 
 /**
  * Decides which of the assigned partitions kafkajs fetches: those below their share of the memory, up to their load
- * end. A batch may exceed the share. If all queues exceed the memory, each topic is fetched only below its part of it:
- * a full topic is fetched again once its own queued records are applied. They may wait for their prerequisite topics,
- * which never wait for them, so no wait is endless (docs/internals/surroundings.md, 6).
+ * end. A single batch may exceed the share. If all queues together exceed the memory, a topic that takes more than its
+ * part pauses until its own queued records are applied. These may wait for their prerequisite topics, which never wait
+ * for them, so no wait is endless (docs/internals/surroundings.md, 6).
  */
 export function createFetchControl(
   { assigned, positions, shareBytes, queuedBytesMax }: FetchControlDeps,
@@ -45,11 +45,11 @@ export function createFetchControl(
   const paused = new Set<string>();
   const backingOff = new Set<Partition>();
   let isStopping = false;
-  let full: ReadonlySet<string> = new Set();
+  let fullTopics: ReadonlySet<string> = new Set();
   const pauseOrResume = (partition: Partition): void => {
     const { topic, fetchState } = partition;
     if (fetchState.nextOffset === null) return;
-    fetchState.setTopicFull(full.has(topic));
+    fetchState.setTopicFull(fullTopics.has(topic));
     const isFetchable = fetchState.isFetchable(positions.loadEnd(partitionKey(partition)));
     const hasMemory = partition.queuedBytes() <= shareBytes();
     if (isFetchable && hasMemory && !isStopping && !backingOff.has(partition)) resume(partition);
@@ -58,19 +58,19 @@ export function createFetchControl(
   const updateAll = () => [...assigned.values()].forEach(pauseOrResume);
   const update = (partition: Partition): void => {
     if (assigned.get(partitionKey(partition)) !== partition) return;
-    const formerlyFull = full;
-    full = fullTopics([...assigned.values()], queuedBytesMax);
-    if (formerlyFull.size > 0 || full.size > 0) updateAll();
+    const formerFullTopics = fullTopics;
+    fullTopics = findFullTopics([...assigned.values()], queuedBytesMax);
+    if (formerFullTopics.size > 0 || fullTopics.size > 0) updateAll();
     else pauseOrResume(partition);
   };
   const pause = (place: TopicPartition): void => {
     const key = partitionKey(place);
     if (paused.has(key)) return;
     paused.add(key);
-    ignoreRestart(() => consumer.pause(onlyThis(place)));
+    ignoreRestart(() => consumer.pause(asTopics(place)));
   };
   const resume = (place: TopicPartition): void => {
-    if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(onlyThis(place)));
+    if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(asTopics(place)));
   };
   const endBackOff = (partition: Partition): void => {
     backingOff.delete(partition);
@@ -97,7 +97,7 @@ export function createFetchControl(
 }
 
 /** Returns the topics whose queues take more than their part of the memory, if all queues exceed the memory. */
-function fullTopics(partitions: Partition[], bytesMax: number): Set<string> {
+function findFullTopics(partitions: Partition[], bytesMax: number): Set<string> {
   const full = new Set<string>();
   if (queuedBytes(partitions) <= bytesMax) return full;
   for (const [topic, topicPartitions] of Map.groupBy(partitions, (partition) => partition.topic)) {
@@ -110,7 +110,7 @@ function fullTopics(partitions: Partition[], bytesMax: number): Set<string> {
 const queuedBytes = (partitions: Partition[]): number =>
   partitions.reduce((sum, partition) => sum + partition.queuedBytes(), 0);
 
-const onlyThis = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
+const asTopics = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
   { topic, partitions: [partition] },
 ];
 

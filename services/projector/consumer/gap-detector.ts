@@ -23,8 +23,8 @@ export class GapFound extends Error {
  */
 export const gapConfirmationsMin = 5;
 
-/** The progress of the reads of a partition, and the identity of its log. */
-export type ReadTo = TopicPartition & {
+/** The place up to which a projector has read a partition, and the identity of the log that it has read. */
+export type LogPosition = TopicPartition & {
   /** Offset of the next record to read. */
   offset: number;
   /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
@@ -33,8 +33,8 @@ export type ReadTo = TopicPartition & {
   topicId: string | null;
 };
 
-/** The log of a partition now. */
-export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
+/** The log of a partition, as its current leader reports it. */
+export type CurrentLog = Pick<LogOffsets, 'low' | 'end'> & {
   topicId: string | null;
   /** The end of the last epoch that the projector has read; undefined if the brokers were not asked. */
   epochEnd: EpochEnd | undefined;
@@ -45,7 +45,7 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
  * contains those records if the last epoch that the projector has read ends at the offset or after it (KIP-320). If
  * that epoch ends earlier, a new leader has lost records, even if the log has grown past the offset.
  */
-export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
+export function findGap({ topic, partition, ...read }: LogPosition, log: CurrentLog): Gap | null {
   const { offset, topicId } = read;
   const place = { topic, partition, topicId: log.topicId };
   if (topicId !== null && log.topicId !== null && log.topicId !== topicId)
@@ -56,7 +56,7 @@ export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap
 }
 
 /** The offset up to which the log certainly has the records that the projector has read. */
-function endOfSharedLog({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogNow): number {
+function endOfSharedLog({ offset }: Pick<LogPosition, 'offset'>, { low, end, epochEnd }: CurrentLog): number {
   if (epochEnd === undefined) return Math.min(end, offset);
   // The log has no such epoch, so it may share no record with the log that the projector has read.
   if (epochEnd.leaderEpoch < 0 || epochEnd.endOffset < 0) return Math.min(low, offset);
@@ -64,7 +64,7 @@ function endOfSharedLog({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd
 }
 
 /** The part of a partition that shows whether its log has a gap. */
-export type Fetching = TopicPartition & { fetchState: ComparedState };
+export type FetchedPartition = TopicPartition & { fetchState: ComparedState };
 
 type ComparedState = Pick<
   FetchState,
@@ -80,33 +80,33 @@ type ComparedState = Pick<
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
 
 /** Looks for gaps in the logs of started partitions. Resolves to those that it has found often enough in a row. */
-export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<Gap[]>;
+export type DetectGaps = (partitions: FetchedPartition[], log: GapLogState) => Promise<Gap[]>;
 
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
  * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again. Without
- * it, the partition would wait forever, or continue in the new log. The commit loop calls the returned function once a
- * second. After a change of leader it asks where the last epoch ends, and the worker applies no record of the new
- * leader before the answer.
+ * the detector, the partition would wait forever, or continue in the new log. The commit loop calls the returned
+ * function once a second. After a change of leader the function asks where the last epoch ends. Until the answer, the
+ * worker applies no record of the new leader.
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
-  let suspects = new Map<Fetching, { offset: number; observations: number }>();
+  let suspects = new Map<FetchedPartition, { offset: number; observations: number }>();
   return async (partitions, state) => {
     const compared = await compareEpochs(epochEnds, partitions, state);
     const nextSuspects: typeof suspects = new Map();
     const gaps: Gap[] = [];
-    for (const fetching of partitions) {
-      const { nextOffset: offset } = fetching.fetchState;
-      const log = logNow(fetching, state, compared);
+    for (const partition of partitions) {
+      const { nextOffset: offset } = partition.fetchState;
+      const log = currentLog(partition, state, compared);
       if (offset === null || !log) continue;
-      const gap = gapOf(fetching, offset, log);
+      const gap = detectGap(partition, offset, log);
       if (gap === null) continue;
-      const suspect = suspects.get(fetching);
+      const suspect = suspects.get(partition);
       const observations = suspect?.offset === offset ? suspect.observations + 1 : 1;
       // Kafka never assigns the id of a deleted topic again, so one observation is enough.
       if (observations >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
-      nextSuspects.set(fetching, { offset, observations });
+      nextSuspects.set(partition, { offset, observations });
     }
     suspects = nextSuspects;
     return gaps;
@@ -114,21 +114,21 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
 }
 
 /** The log of a partition, and the comparison with it; null if its leader does not answer. */
-function logNow(
-  fetching: Fetching,
+function currentLog(
+  partition: FetchedPartition,
   { ends, topicIds }: GapLogState,
-  compared: Map<Fetching, Compared>,
-): (LogNow & Compared) | null {
-  const log = ends.get(partitionKey(fetching));
-  const epoch = compared.get(fetching);
-  return log && epoch ? { ...log, ...epoch, topicId: topicIds.get(fetching.topic) ?? null } : null;
+  compared: Map<FetchedPartition, EpochComparison>,
+): (CurrentLog & EpochComparison) | null {
+  const log = ends.get(partitionKey(partition));
+  const epoch = compared.get(partition);
+  return log && epoch ? { ...log, ...epoch, topicId: topicIds.get(partition.topic) ?? null } : null;
 }
 
-/** The gap of a partition; null without one. The partition then needs no further comparison with this leader. */
-function gapOf(
-  { topic, partition, fetchState }: Fetching,
+/** Returns the gap of a partition; null without one. Then marks its log as compared with that of this leader. */
+function detectGap(
+  { topic, partition, fetchState }: FetchedPartition,
   offset: number,
-  log: LogNow & Compared,
+  log: CurrentLog & EpochComparison,
 ): Gap | null {
   // The projector has read no record yet, so it follows the topic that has this name now.
   if (offset === 0 && log.topicId !== null) fetchState.setTopicId(log.topicId);
@@ -139,7 +139,7 @@ function gapOf(
 }
 
 /** The comparison of the last epoch that the projector has read of a partition with the log of the current leader. */
-type Compared = {
+type EpochComparison = {
   /** The epoch of the current leader. */
   currentEpoch: number;
   /** The end of the last epoch that the projector has read; undefined without a query or an answer. */
@@ -148,33 +148,37 @@ type Compared = {
   isCompared: boolean;
 };
 
-/** For each partition with a new leader, asks the leader where the last epoch ends that the projector has read. */
+/** Asks each new leader where the last epoch ends that the projector has read of the partition. */
 async function compareEpochs(
   epochEnds: DetectorDeps['epochEnds'],
-  partitions: Fetching[],
+  partitions: FetchedPartition[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
-): Promise<Map<Fetching, Compared>> {
-  const currentEpochOf = (fetching: Fetching) => {
-    const { comparedEpoch, uncomparedEpoch } = fetching.fetchState;
-    const reported = leaderEpochs.get(partitionKey(fetching)) ?? comparedEpoch;
+): Promise<Map<FetchedPartition, EpochComparison>> {
+  const currentEpochOf = (partition: FetchedPartition) => {
+    const { comparedEpoch, uncomparedEpoch } = partition.fetchState;
+    const reported = leaderEpochs.get(partitionKey(partition)) ?? comparedEpoch;
     // Brokers that report no epoch of a leader still write one into each batch.
     return reported >= 0 ? reported : Math.max(comparedEpoch, uncomparedEpoch);
   };
-  const due = partitions.filter((fetching) => {
-    const { leaderEpoch, comparedEpoch } = fetching.fetchState;
-    return leaderEpoch >= 0 && currentEpochOf(fetching) !== comparedEpoch;
+  const toCompare = partitions.filter((partition) => {
+    const { leaderEpoch, comparedEpoch } = partition.fetchState;
+    return leaderEpoch >= 0 && currentEpochOf(partition) !== comparedEpoch;
   });
-  const askedAt = new Map(due.map((fetching) => [fetching, fetching.fetchState.nextOffset]));
-  const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.fetchState.leaderEpoch]));
+  const offsetsWhenAsked = new Map(
+    toCompare.map((partition) => [partition, partition.fetchState.nextOffset]),
+  );
+  const epochs = new Map(
+    toCompare.map((partition) => [partitionKey(partition), partition.fetchState.leaderEpoch]),
+  );
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
-  const compared = new Map<Fetching, Compared>();
-  for (const fetching of partitions) {
-    const isAsked = askedAt.has(fetching);
+  const compared = new Map<FetchedPartition, EpochComparison>();
+  for (const partition of partitions) {
+    const isAsked = offsetsWhenAsked.has(partition);
     // The answer does not cover a batch that was fetched since the query. The next call then asks again.
-    const isCurrent = askedAt.get(fetching) === fetching.fetchState.nextOffset;
-    const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
+    const isCurrent = offsetsWhenAsked.get(partition) === partition.fetchState.nextOffset;
+    const epochEnd = isCurrent ? answers.get(partitionKey(partition)) : undefined;
     const isCompared = !isAsked || epochEnd !== undefined;
-    compared.set(fetching, { currentEpoch: currentEpochOf(fetching), epochEnd, isCompared });
+    compared.set(partition, { currentEpoch: currentEpochOf(partition), epochEnd, isCompared });
   }
   return compared;
 }

@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import { type Fetched, fetchedFrom } from '../../../shared/kafka/kafkajs-patch.ts';
+import { type PartitionFetch, readPartitionFetch } from '../../../shared/kafka/kafkajs-patch.ts';
 import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { FetchResult } from '../partition/fetch-state.ts';
@@ -14,7 +14,7 @@ export type HandleBatchDeps = {
 };
 
 /**
- * kafkajs calls it with each fetched batch. Queues the batch if it starts at the offset that its partition needs next.
+ * Handles a batch that kafkajs has fetched. Queues the batch if it starts at the offset that its partition needs next.
  * Otherwise seeks to that offset. Pauses the partition for a second if its broker cannot read it, or if a new leader's
  * log must be compared first.
  */
@@ -30,7 +30,7 @@ export function handleBatch(
   if (!assigned || payload.isStale() || !payload.isRunning()) return;
   const { nextOffset: expected } = assigned.fetchState;
   if (expected === null) return;
-  const fetched = fetchedFrom(payload.batch);
+  const fetched = readPartitionFetch(payload.batch);
   if (fetched.error !== null) {
     assigned.fetchState.onFetchFailed(fetched.error);
     assignment.backOff(assigned);
@@ -68,14 +68,14 @@ export function handleBatch(
 }
 
 /** Leaves out the batches after the load of a build, because the build fetches them again once it is loaded. */
-function beforeLoadEnd(fetched: Fetched, loadEnd: number): FetchResult {
-  const later = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
-  if (!later) return fetched;
+function beforeLoadEnd(fetched: PartitionFetch, loadEnd: number): FetchResult {
+  const firstLater = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
+  if (!firstLater) return fetched;
   return {
-    batches: fetched.batches.slice(0, fetched.batches.indexOf(later)),
-    nextOffset: Math.max(fetched.offset, later.baseOffset),
-    // A log that has the later batch has every record before it, so the epoch of that batch serves the gap detector.
-    leaderEpoch: leaderEpochOf(later.bytes),
+    batches: fetched.batches.slice(0, fetched.batches.indexOf(firstLater)),
+    nextOffset: Math.max(fetched.offset, firstLater.baseOffset),
+    // A log that has the later batch has every record before it, so the gap detector can use the epoch of that batch.
+    leaderEpoch: leaderEpochOf(firstLater.bytes),
     endOffset: fetched.endOffset,
   };
 }

@@ -1,5 +1,5 @@
 /** How long a consumer must run without a failure before its next restart has no pause, in milliseconds. */
-const calmAfterMs = 60_000;
+const stableAfterMs = 60_000;
 /** By how much each further failure lengthens the pause, in milliseconds. */
 const stepMs = 1_000;
 /** The longest pause, in milliseconds. */
@@ -13,7 +13,7 @@ export function createRestartPauses(nowMs: () => number = () => performance.now(
   let failures = 0;
   let lastMs = -Infinity;
   return () => {
-    failures = nowMs() - lastMs > calmAfterMs ? 0 : failures + 1;
+    failures = nowMs() - lastMs > stableAfterMs ? 0 : failures + 1;
     lastMs = nowMs();
     return Math.min(failures * stepMs, longestMs);
   };

@@ -12,7 +12,7 @@ import { retry } from '../../../shared/store/retry.ts';
 import type { FetchStart } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Assignment } from './assignment.ts';
-import { findGap, gapConfirmationsMin, GapFound, type LogNow, type ReadTo } from './gap-detector.ts';
+import { type CurrentLog, findGap, gapConfirmationsMin, GapFound, type LogPosition } from './gap-detector.ts';
 
 export type StartOffsetDeps = {
   admin: Admin;
@@ -68,10 +68,10 @@ export async function findStartOffsets(
   for (const assigned of partitions) {
     const key = partitionKey(assigned);
     const applied = recorded.get(key) ?? { position: 0 };
-    const now = logNow(log, assigned, epochEnds);
+    const now = currentLog(log, assigned, epochEnds);
     // Without an answer from a leader, the log is unknown.
     if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
-    const read = readTo(deps, assigned, applied, topicIds);
+    const read = logPositionOf(deps, assigned, applied, topicIds);
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
     // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
@@ -93,23 +93,23 @@ export async function findStartOffsets(
 }
 
 /** How far the generation has applied a partition, and which log it has applied. */
-function readTo(
+function logPositionOf(
   { beginningOf }: Pick<StartOffsetDeps, 'beginningOf'>,
   { topic, partition }: TopicPartition,
   applied: Applied,
   topicIds: ReadonlyMap<string, string>,
-): ReadTo {
+): LogPosition {
   const offset = applied.position || beginningOf(partitionKey({ topic, partition }));
   const topicId = topicIds.get(topic) ?? null;
   return { topic, partition, offset, leaderEpoch: appliedEpoch(applied), topicId };
 }
 
 /** The log of a partition; null if its leader does not answer. */
-function logNow(
+function currentLog(
   { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
   place: TopicPartition,
   epochEnds: Map<string, EpochEnd>,
-): LogNow | null {
+): CurrentLog | null {
   const key = partitionKey(place);
   const log = ends.get(key);
   return log ? { ...log, topicId: topicIds.get(place.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
@@ -141,6 +141,7 @@ async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: str
   );
 }
 
+/** The pause between two attempts to find start offsets, in milliseconds. */
 const pauseMs = 1_000;
 
 /**
@@ -160,10 +161,10 @@ export async function resumePartitions(
     seek(consumer, assigned, nextOffset);
     assignment.updateFetching(assigned);
   }
-  let gapsInTries = 0;
+  let attemptsWithGap = 0;
   let loggedReason = '';
   const unstarted = () => partitions.filter(({ position }) => position === null);
-  const startOthers = async () => {
+  const startUnstarted = async () => {
     if (unstarted().length === 0) return;
     const startOffsets = await findStartOffsets(deps, unstarted());
     if (signal.aborted) return;
@@ -173,15 +174,15 @@ export async function resumePartitions(
     if (missing.length > 0) throw new Error(`the brokers report no offsets of ${missing.join(', ')}`);
   };
   const onFailed = (error: unknown) => {
-    if (error instanceof GapFound) gapsInTries += 1;
-    const isFinal = gapsInTries >= gapConfirmationsMin || error instanceof AssertionError;
+    if (error instanceof GapFound) attemptsWithGap += 1;
+    const isFinal = attemptsWithGap >= gapConfirmationsMin || error instanceof AssertionError;
     if (isFinal || signal.aborted) throw error;
     const reason = errorMessage(error);
     if (reason !== loggedReason)
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
     loggedReason = reason;
   };
-  await retry({ pauseMs, onFailed, signal }, startOthers).catch((error: unknown) => {
+  await retry({ pauseMs, onFailed, signal }, startUnstarted).catch((error: unknown) => {
     if (!signal.aborted) deps.onFatal(error as Error);
   });
 }
