@@ -40,28 +40,28 @@ export function addAccept(program: Command, select: SelectVerb): void {
     });
 }
 
-const acceptOnKafka: OperatorVerb<Options> = (deps, options) => run({ ...deps, kafka: deps }, options);
+const acceptOnKafka: OperatorVerb<Options> = (deps, options) => accept({ ...deps, kafka: deps }, options);
 
 const acceptOnMongo = (context: Context, options: Options): Promise<Output> => {
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, (deps) =>
-    run({ ...deps, topics, kafka: null }, options).catch(outputOfRefusal(context, options)),
+    accept({ ...deps, topics, kafka: null }, options).catch(outputOfRefusal(context, options)),
   );
 };
 
-async function run(deps: AcceptDeps, options: Options): Promise<Output> {
+async function accept(deps: AcceptDeps, options: Options): Promise<Output> {
   const accepted = await acceptFinding(deps, options);
-  return output(options, accepted, render(accepted, commandsIn[deps.config.DEPLOYMENT].projector));
+  return output(options, accepted, renderAcceptance(accepted, commandsIn[deps.config.DEPLOYMENT].projector));
 }
 
-function render(
+function renderAcceptance(
   { finding, generation, dryRun, seen }: AcceptResult,
   projector: (generation: number) => string,
 ): string {
   const about = `"${finding}" of generation ${generation}`;
   const head = dryRun ? `${about} would be accepted:` : `${about} is accepted:`;
-  const texts = [head, ...seen.map((one) => `  ${one}`)];
+  const texts = [head, ...seen.map((text) => `  ${text}`)];
   if (dryRun) texts.push('dry run: nothing was changed');
   else if (finding === 'gap') texts.push(`Start its projectors: ${projector(generation)}`);
   return lines(texts);

@@ -64,12 +64,12 @@ export function addCheck(program: Command, select: SelectVerb): void {
 type Check = { name: string; isMet: boolean; detail: string };
 
 /**
- * Tries each condition once, up to the first that is not met. Returns null then, and leaves out the later conditions.
+ * Tries each condition once, up to the first that is not met. Returns null if one is not met, and skips the later ones.
  */
-type Try = <In, Out>(conditions: Preconditions<In, Out>, base: In) => Promise<Out | null>;
+type TryConditions = <In, Out>(conditions: Preconditions<In, Out>, base: In) => Promise<Out | null>;
 
-/** Ends a list of conditions; the output already has the reason. */
-class NotMet extends Error {
+/** Ends a list of conditions. The output already contains the reason. */
+class ConditionNotMet extends Error {
   override name = 'NotMet';
 }
 
@@ -84,12 +84,12 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
       return out;
     } catch (error) {
       add(false, explained(error));
-      throw new NotMet();
+      throw new ConditionNotMet();
     }
   };
-  const tryAll: Try = (conditions, base) =>
+  const tryAll: TryConditions = (conditions, base) =>
     conditions.meetAll(base, meet).catch((error: unknown) => {
-      if (error instanceof NotMet) return null;
+      if (error instanceof ConditionNotMet) return null;
       throw error;
     });
   await checkers[options.role](tryAll, context);
@@ -103,7 +103,7 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
  * The checks of each role. If a setting is invalid, the verb prints all invalid settings and exits before it connects
  * to a server.
  */
-const checkers: Record<Role, (tryAll: Try, context: Context) => Promise<void>> = {
+const checkers: Record<Role, (tryAll: TryConditions, context: Context) => Promise<void>> = {
   projector: async (tryAll, context) => {
     const config = configOrExit(projectorConfig(context.environment));
     await withClients(context, config, async ({ mongo, brokers }) => {
@@ -120,8 +120,8 @@ const checkers: Record<Role, (tryAll: Try, context: Context) => Promise<void>> =
     const mongo = createMongo(config.MONGODB_URL, 'cli');
     try {
       const store = await tryAll(connectStore, { mongo, config });
-      if (store) await tryAll(serve, { ...store, config });
-      if (rateLimitStoreOf(config)) await tryAll(countRequests, { config });
+      if (store) await tryAll(serveConditions, { ...store, config });
+      if (rateLimitStoreOf(config)) await tryAll(rateLimitConditions, { config });
     } finally {
       await closeWithin(mongo.close());
     }
@@ -130,9 +130,9 @@ const checkers: Record<Role, (tryAll: Try, context: Context) => Promise<void>> =
     const config = configs.everything(context.environment);
     await withClients(context, config, async ({ mongo, brokers }) => {
       const topics = topicsOf(config.TOPIC_PREFIX);
-      await tryAll(readTopics, { brokers, topics, isTrial: true });
+      await tryAll(topicConditions, { brokers, topics, isTrial: true });
       const store = await tryAll(connectStore, { mongo, config });
-      if (store) await tryAll(readModel, { ...store, config });
+      if (store) await tryAll(readModelConditions, { ...store, config });
     });
   },
 };
@@ -163,16 +163,16 @@ async function withClients(
 
 type ModelDeps = { mongo: MongoClient; control: Db; config: { MONGODB_URL: string; DATABASE_NAME: string } };
 
-/** A read model exists. */
-const readModel = preconditionsOf<ModelDeps>().and({
+/** The condition that a read model exists. */
+const readModelConditions = preconditionsOf<ModelDeps>().and({
   name: 'read model',
   setting: 'DATABASE_NAME',
   run: async ({ control }) => ({ active: (await requireRegistry(control)).generation }),
   describe: ({ active, config }) => `generation ${active} of ${config.DATABASE_NAME} is active`,
 });
 
-/** An API replica could answer: it has its rights, and `/readyz` would be 200. */
-const serve = readModel
+/** The conditions under which an API replica could answer: it has its rights, and `/readyz` would answer 200. */
+const serveConditions = readModelConditions
   .and({
     name: 'rights',
     setting: 'MONGODB_URL',
@@ -201,7 +201,7 @@ const serve = readModel
     describe: ({ served }) => `generation ${served.generation} can be served`,
   });
 
-const countRequests = preconditionsOf<{ config: ApiConfig }>().and({
+const rateLimitConditions = preconditionsOf<{ config: ApiConfig }>().and({
   name: 'rate limit',
   setting: 'RATE_LIMIT_STORE_URL',
   run: async ({ config }) => {
@@ -214,8 +214,8 @@ const countRequests = preconditionsOf<{ config: ApiConfig }>().and({
   describe: () => 'counts requests',
 });
 
-/** The operator's Kafka user sees the topics and their configuration. */
-const readTopics = reachBrokers
+/** The conditions that the operator's Kafka user sees the topics and their configuration. */
+const topicConditions = reachBrokers
   .and({
     name: 'topics',
     setting: 'TOPIC_PREFIX',

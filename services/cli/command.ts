@@ -18,7 +18,9 @@ type ParsedCommand = { verb: string; options: unknown; run: (context: Context) =
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string[] };
 
-/** Parses the arguments of the CLI. `programName` is how an operator starts it; the help has it in its examples. */
+/**
+ * Parses the arguments of the CLI. The examples of the help begin with `programName`, with which an operator starts it.
+ */
 export function parseArguments(args: string[], programName = commandsIn.source.cli): ParsedArguments {
   const output = { help: '', error: '' };
   let verb = '';
@@ -35,27 +37,28 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
-    const problem = error.code === 'commander.help' ? missingVerb(program, args) : problemText(output.error);
-    return { usageError: [problem, `Help: ${pathTo(program, args)} --help`] };
+    const problem =
+      error.code === 'commander.help' ? missingVerbText(program, args) : usageErrorText(output.error);
+    return { usageError: [problem, `Help: ${verbPath(program, args)} --help`] };
   }
   if (!command) throw new Error('no verb has run: every verb needs an action');
   return { command };
 }
 
-/** How an operator starts the verb or group that the first arguments name. */
-function pathTo(program: CommandUnknownOpts, [first, ...rest]: string[]): string {
-  const found = program.commands.find((command) => command.name() === first);
-  return found ? `${program.name()} ${pathTo(found, rest)}` : program.name();
+/** The command that starts the verb or group which the first arguments name. */
+function verbPath(program: CommandUnknownOpts, [first, ...rest]: string[]): string {
+  const subcommand = program.commands.find((command) => command.name() === first);
+  return subcommand ? `${program.name()} ${verbPath(subcommand, rest)}` : program.name();
 }
 
 /** Commander's text of a usage error, on one line and without its prefix. */
-const problemText = (text: string) =>
+const usageErrorText = (text: string) =>
   text
     .replace(/^error: /, '')
     .trim()
     .replaceAll('\n', ' ');
 
-function missingVerb(program: Command, [first]: string[]): string {
+function missingVerbText(program: Command, [first]: string[]): string {
   const group = program.commands.find((command) => command.name() === first);
   const verbs = (group ?? program).commands.map((command) => command.name());
   return `${group ? `${group.name()} needs a verb` : 'a verb is missing'}: one of ${verbs.join(', ')}`;
@@ -68,7 +71,7 @@ Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or inva
 
 /** `output` receives the text that commander would print. */
 function createProgram(programName: string, output: { help: string; error: string }, select: SelectVerb) {
-  // These settings come first, because each verb inherits them when it is added.
+  // These settings come before the verbs, because a verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()
     .configureHelp({

@@ -24,13 +24,13 @@ const mongoSettings = {
 /** `KEY_PREFIX` is a setting of the API: the token of a new key begins as the API expects. */
 const topicSettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
 
-/** The settings of a verb on MongoDB alone. */
+/** The settings of a verb that uses only MongoDB. */
 export type ControlConfig = z.output<z.ZodObject<typeof mongoSettings>>;
 
-/** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
+/** The settings of the CLI. It logs only errors, unless LOG_LEVEL is set. */
 export const cliSettings = { ...operatorSettings, ...mongoSettings, ...topicSettings };
 
-/** The settings of a verb that its servers need; prints every error and exits if they are invalid. */
+/** Reads the settings of a verb for the servers that it uses. Prints every error and exits if they are invalid. */
 export const configs = {
   everything: (environment: Environment) => configOrExit(readConfig(cliSettings, environment, kafkaRule)),
   kafka: (environment: Environment) => configOrExit(readConfig(topicSettings, environment, kafkaRule)),

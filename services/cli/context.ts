@@ -30,7 +30,7 @@ export type Terminal = {
 /** Whether the reader of standard output has ended, as `head` does once it has read enough. */
 export const isClosedPipe = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EPIPE';
 
-/** The environment of one run of a verb. `cli` is how an operator starts the program. */
+/** The environment of one run of a verb. `cli` is the command with which an operator starts the program. */
 export type Context = { verb: string; cli: string; environment: Environment; terminal: Terminal };
 
 /** Receives the verb that the arguments select. run.ts later calls `run` with a context and these options. */
@@ -42,16 +42,17 @@ export class UsageError extends Error {
 }
 
 /** Asks the operator on the terminal whether to `act`, a verb such as `delete`. Throws without a terminal. */
-export async function confirmed({ confirm }: Terminal, act: string, question: string): Promise<boolean> {
+export async function confirmOrThrow({ confirm }: Terminal, act: string, question: string): Promise<boolean> {
   if (confirm) return confirm(`${question} [y/N] `);
   throw new UsageError(`there is no terminal to ask for confirmation: add --yes to ${act} without asking`);
 }
 
-/** If Kafka takes longer than this to connect, a line names the brokers, in milliseconds. A busy machine needs less. */
+/** If Kafka takes longer than this to connect, in milliseconds, a line names the brokers. A busy machine needs less. */
 const reportWaitAfterMs = 5_000;
 /**
- * The time limit of connecting to Kafka, in milliseconds: longer than the 20 seconds for which kafkajs repeats refused
- * connections, and shorter than the 30 seconds after which it takes a silent broker for a connected one.
+ * The time limit of connecting to Kafka, in milliseconds. It is longer than the 20 seconds for which kafkajs retries
+ * refused connections, and shorter than the 30 seconds after which kafkajs mistakes a silent broker for a connected
+ * one.
  */
 const connectTimeoutMs = 25_000;
 
@@ -59,7 +60,7 @@ export type KafkaClients = Pick<Brokers, 'admin' | 'log'> & { kafka: Kafka };
 
 export type KafkaConfig = KafkaSettings & { LOG_LEVEL: string };
 
-/** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
+/** Begins to connect to Kafka. If that fails, `clients` rejects, and `lastError` has the error of the last attempt. */
 export function connectKafka({ environment }: Context, config: KafkaConfig, retries?: number) {
   // The CLI reports a failure once, at the end. It logs steps and attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL?.trim() ? config.LOG_LEVEL : 'silent';

@@ -7,7 +7,7 @@ import { areBlocksLost, blockKey, type ListedKey, listKeys, unblockKey } from '.
 import { configs } from './config.ts';
 import {
   closeWithin,
-  confirmed,
+  confirmOrThrow,
   type Context,
   type KafkaConfig,
   type Output,
@@ -56,7 +56,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
         'refuses whatever other key has it, even once this key is deleted.',
     )
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
-    .action((id, options) => select(onMongo(block), { id, ...options }));
+    .action((id, options) => select(onMongo(blockVerb), { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
@@ -115,7 +115,7 @@ const withProducer = (context: Context, config: KafkaConfig, use: (deps: Publish
     try {
       return await use({ producer, topicPrefix: config.TOPIC_PREFIX });
     } finally {
-      // The key works whether or not the connection closes, and its token must be printed.
+      // The key works even if the connection does not close, so its token must be printed.
       await closeWithin(producer.disconnect());
     }
   });
@@ -138,7 +138,7 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
   // A name of a thousand characters could otherwise push the organization off the screen, or imitate another one.
   const name = JSON.stringify(key.state.name.slice(0, nameShownMax));
   const question = `Archive the key ${id} of ${JSON.stringify(key.orgId)}, named ${name}, for good?`;
-  if (!yes && !(await confirmed(context.terminal, 'archive', question)))
+  if (!yes && !(await confirmOrThrow(context.terminal, 'archive', question)))
     return archived(null, 'was not archived', 1);
   return withProducer(context, config, async (publish) =>
     archived(
@@ -154,28 +154,28 @@ const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, option
     deps.report(
       'the collection blocked_keys is lost: the API refuses every key, and the list lacks the blocks',
     );
-  return output(options, keys, lines(keys.map(render)) || 'no keys\n');
+  return output(options, keys, lines(keys.map(renderKey)) || 'no keys\n');
 };
 
-const block: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
-  const found = await blockKey(deps, id, { by: deps.by, why });
-  const text = `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds`;
+const blockVerb: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
+  const block = await blockKey(deps, id, { by: deps.by, why });
+  const text = `${block._id} of ${block.orgId} is ${blockText(block)}; every replica refuses it within 6 seconds`;
   return { text: lines([text]), exitCode: 0 };
 };
 
 const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
-  return { text: lines([`${id} is not blocked any more`]), exitCode: 0 };
+  return { text: lines([`${id} is no longer blocked`]), exitCode: 0 };
 };
 
-const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>
+const blockText = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>
   `blocked since ${new Date(at).toISOString()} by ${by} (${why})`;
 
-function render(key: ListedKey): string {
+function renderKey(key: ListedKey): string {
   const states: string[] = [];
   if (key.name === null) states.push('not in the served generation');
   if (key.archivedAt) states.push(`archived since ${key.archivedAt}`);
-  if (key.blocked) states.push(blocked(key.blocked));
+  if (key.blocked) states.push(blockText(key.blocked));
   if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
   const columns = [
     inOneColumn(key.id),

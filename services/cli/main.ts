@@ -31,8 +31,8 @@ const terminal: Terminal = {
 // The cache speeds up the next start, as in infra/run.sh. It contains the modules that are imported below.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
-// Without a listener, an error of a stream would end the process. An error of stdout still rejects `print`; the verb
-// continues without stderr.
+// Without a listener, an error of a stream would end the process. With it, an error of stdout rejects `print`, and a
+// verb continues without stderr.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 // In a container, such as that of a Job, a verb is process 1: the kernel ignores signals to which it does not listen.
 if (process.pid === 1) {

@@ -25,7 +25,7 @@ export type ServedDeps = ControlDeps & { database: Db };
 
 export type MongoVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
 
-/** Connects a verb that needs no Kafka. A database without a read model is an error: its name may be wrong. */
+/** Connects a verb that needs no Kafka. Throws if the database has no read model, because its name may be wrong. */
 export const onMongo = <O>(run: MongoVerb<O>) =>
   onControl<O>(async (deps, options, context) => {
     const { generation } = await requireRegistry(deps.control);
@@ -50,7 +50,7 @@ export const withServers =
     );
   };
 
-/** The output of a refused verb. Throws every other error again. */
+/** Returns the output of a refused verb. Throws every other error again. */
 export const outputOfRefusal = (context: Context, options: Json) => (error: unknown) => {
   if (!(error instanceof RebuildRefused)) throw error;
   const { summary, verb, details } = error;
@@ -73,7 +73,7 @@ export function withFacts<T>(context: Context, use: (deps: FactsDeps) => Promise
     const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
     const useKafka: UseKafka = async (work) => work(await clients);
     try {
-      const read: ReadFacts = (before) => readFacts({ ...deps, topics }, useKafka, before);
+      const read: ReadFacts = (previous) => readFacts({ ...deps, topics }, useKafka, previous);
       return await use({ ...deps, read, useKafka });
     } finally {
       await close();

@@ -15,7 +15,7 @@ export const example =
   ({ command }: AddHelpTextContext): string => {
     let program: CommandUnknownOpts = command;
     while (program.parent) program = program.parent;
-    const examples = commands.map((one) => `  ${program.name()} ${one}`);
+    const examples = commands.map((text) => `  ${program.name()} ${text}`);
     return `\nExample${commands.length > 1 ? 's' : ''}:\n${lines(examples)}`;
   };
 
@@ -34,7 +34,7 @@ export function parseOrgId(text: string): string {
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
-/** The longest reason. The history keeps a thousand reasons in one document of MongoDB, which has a limit of 16 MB. */
+/** The length of the longest reason: the history keeps a thousand reasons in one document of at most 16 MB. */
 const whyLengthMax = 500;
 
 /** The option for the reason that a verb stores. */

@@ -1,14 +1,14 @@
-import { inOneColumn, lines, onOneLine, printable, rows, table } from './output.ts';
+import { escapeHidden, inOneColumn, lines, onOneLine, rows, table } from './output.ts';
 
 /** A name as a customer may give it: it would end its row, hide the next one and set the title of the window. */
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
 const shown = 'a\\u000akey_2  org_2  archived\\u001b[8m\\u001b]0;title\\u0007\\u202e';
 
 test('a value from Kafka stays on its line, and changes nothing on the terminal', () => {
-  expect(printable(onOneLine(hostile))).toBe(shown);
-  expect(printable(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
-  expect(printable(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
-  expect(printable(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
+  expect(escapeHidden(onOneLine(hostile))).toBe(shown);
+  expect(escapeHidden(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
+  expect(escapeHidden(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
+  expect(escapeHidden(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
 });
 
 test.each([
@@ -55,22 +55,22 @@ test.each([
     '\u0378',
   ],
 ])('%j is shown by its code', (unit) => {
-  expect(printable(unit)).toBe(`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  expect(escapeHidden(unit)).toBe(`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 });
 
 test('a character beyond the first 65,536 is shown by both of its codes, as JSON has it', () => {
-  expect(printable('a\u{e0041}')).toBe('a\\udb40\\udc41');
-  expect(JSON.parse(printable(JSON.stringify('a\u{e0041}')))).toBe('a\u{e0041}');
+  expect(escapeHidden('a\u{e0041}')).toBe('a\\udb40\\udc41');
+  expect(JSON.parse(escapeHidden(JSON.stringify('a\u{e0041}')))).toBe('a\u{e0041}');
 });
 
 test('two keys that a terminal would draw alike are distinguished', () => {
-  const drawn = ['key_zw1', 'key_zw\u200b1', 'key_zw\\u200b1'].map((id) => printable(inOneColumn(id)));
+  const drawn = ['key_zw1', 'key_zw\u200b1', 'key_zw\\u200b1'].map((id) => escapeHidden(inOneColumn(id)));
   expect(new Set(drawn).size).toBe(3);
 });
 
 test('line ends, other languages and the value of JSON stay as they are', () => {
   const text = 'Müller 語 👩 €5 (½) → …\nשלום हिन्दी';
-  expect(printable(text)).toBe(text);
+  expect(escapeHidden(text)).toBe(text);
   const value = { name: hostile };
-  expect(JSON.parse(printable(JSON.stringify(value, null, 2)))).toEqual(value);
+  expect(JSON.parse(escapeHidden(JSON.stringify(value, null, 2)))).toEqual(value);
 });

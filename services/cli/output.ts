@@ -5,14 +5,14 @@ import type { Output } from './context.ts';
 export type Json = { json?: true | undefined };
 
 /**
- * The characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank. It
- * leaves out invisible characters, such as a soft hyphen or the empty Braille pattern.
+ * Matches a character that a terminal shows as it is: a letter, a mark, a number, punctuation, a symbol or the blank.
+ * Does not match invisible characters, such as a soft hyphen or the empty Braille pattern.
  */
-const shown = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
-const unshown = new RegExp(`(?!${shown}|\n)[^]`, 'gu');
+const shownCharacter = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
+const hiddenCharacters = new RegExp(`(?!${shownCharacter}|\n)[^]`, 'gu');
 
 /** A character as JSON escapes it. A character beyond U+FFFF has two escapes. */
-const escaped = (character: string): string =>
+const escapeCharacter = (character: string): string =>
   character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -22,22 +22,22 @@ const escaped = (character: string): string =>
  * The text with escapes in place of invisible characters. A name from Kafka could otherwise hide rows or change the
  * title of the terminal. JSON keeps its value.
  */
-export const printable = (text: string): string => text.replace(unshown, escaped);
+export const escapeHidden = (text: string): string => text.replace(hiddenCharacters, escapeCharacter);
 
 /** A value from Kafka on one line of text. A line end in it would look like the end of a row. */
-export const onOneLine = (value: string): string => value.replaceAll('\n', escaped);
+export const onOneLine = (value: string): string => value.replaceAll('\n', escapeCharacter);
 
 /**
- * Matches a value that can stand in a column as it is. A mark at its beginning would be drawn over the blank before.
+ * Matches a value that a column can show as it is. A mark at its beginning would be drawn over the blank before it.
  */
-const oneColumn = new RegExp(`^(?!\\p{M})(?:(?!"| {2})${shown})+(?<! )$`, 'u');
+const fitsOneColumn = new RegExp(`^(?!\\p{M})(?:(?!"| {2})${shownCharacter})+(?<! )$`, 'u');
 
 /**
  * A value for a table whose columns are separated by two blanks. A value with a quote, with invisible characters or
  * with blanks that could look like a separator is shown in quotes, so that two different values never look alike.
  */
 export const inOneColumn = (value: string): string =>
-  oneColumn.test(value) && !value.startsWith(' ') ? value : JSON.stringify(value);
+  fitsOneColumn.test(value) && !value.startsWith(' ') ? value : JSON.stringify(value);
 
 /** Puts each text on one line, even if an id, a name or a reason in it contains a line end. */
 export const lines = (texts: string[]): string => texts.map((text) => `${onOneLine(text)}\n`).join('');
@@ -53,20 +53,21 @@ export const output = (
   exitCode: Output['exitCode'] = 0,
 ): Output => ({ text: json ? asJson(value) : text, exitCode });
 
-/** A line of progress. The next output, another such line or an error, overwrites it. */
+/** A line of progress, which the next line of progress or an error overwrites. */
 export const progressLine = (done: number, total: number): string =>
   `${digits(done)} of ${digits(total)}${done >= total ? '\n' : '\r'}`;
 
-/** One line for each known value, aligned, after `indent`. */
-export const rows = (all: Row[], indent = ''): string =>
+/** One aligned line for each known value, indented by `indent`. */
+export const rows = (valueRows: Row[], indent = ''): string =>
   lines(
-    all.flatMap(([name, value]) =>
+    valueRows.flatMap(([name, value]) =>
       value === null ? [] : [`${indent}${onOneLine(name).padEnd(12)} ${value}`],
     ),
   );
 
 /**
- * Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers.
+ * Pads columns to their widest cell. The first column contains texts, and so does the last one with `isLastText`; the
+ * others contain numbers.
  */
 export function table(head: string[], values: string[][], { isLastText = false } = {}): string {
   const rows = values.map((cells) => cells.map(onOneLine));

@@ -5,7 +5,7 @@ import { followsWithinSeconds, progressText, recordsLeft } from '../operations/p
 import type { GenerationReport, Report } from '../operations/report.ts';
 import { lines, table } from './output.ts';
 
-/** A generation lists at most this many partitions that lag, those that lag most. */
+/** A generation lists at most this many lagging partitions, those with the longest lag. */
 const laggingMax = 5;
 
 const isBad = ({ severity }: Finding) => severity === 'bad';
@@ -15,8 +15,8 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
  * served generation before the others. With `partitions`, a generation lists every partition, even one without lag.
  */
 export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
-  const badOfGenerations = generations.flatMap(({ number, findings: ofGeneration }) =>
-    ofGeneration
+  const badOfGenerations = generations.flatMap(({ number, findings: generationFindings }) =>
+    generationFindings
       .filter(isBad)
       .map((finding) => ({ ...finding, text: `generation ${number}: ${finding.text}` })),
   );
@@ -39,29 +39,30 @@ const labelOf = ({ severity }: Finding): string => (severity === 'progress' ? 'n
 export function renderFinding(finding: Finding, label = labelOf(finding)): string {
   const { text, fix, accept, isAccepted } = finding;
   const indent = ' '.repeat(labelWidth + 4);
-  const shown = [`  ${label.padEnd(labelWidth)}  ${text}`];
-  if (fix !== null) shown.push(`${indent}${fix}`);
-  if (accept !== null && !isAccepted) shown.push(`${indent}or accept it: ${accept}`);
-  return lines(shown);
+  const texts = [`  ${label.padEnd(labelWidth)}  ${text}`];
+  if (fix !== null) texts.push(`${indent}${fix}`);
+  if (accept !== null && !isAccepted) texts.push(`${indent}or accept it: ${accept}`);
+  return lines(texts);
 }
 
-function renderGeneration(one: GenerationReport, partitions: boolean): string {
-  const { number, state, condition, topics } = one;
-  const shown = condition === state ? state : `${condition} (${state})`;
-  const lagging = one.partitions
+function renderGeneration(generation: GenerationReport, listsAll: boolean): string {
+  const { number, state, condition, topics, partitions } = generation;
+  const conditionText = condition === state ? state : `${condition} (${state})`;
+  const lagging = partitions
     .filter(({ lag, lagSeconds }) => lag !== 0 && (lagSeconds ?? Infinity) >= followsWithinSeconds)
     .toSorted(byLag);
-  const listed = partitions ? one.partitions : lagging.slice(0, laggingMax);
+  const listed = listsAll ? partitions : lagging.slice(0, laggingMax);
   const others = lagging.length - laggingMax;
   let text = lines([
-    `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}`,
+    `generation ${number}  ${conditionText}, lag ${secondsText(generation.lagSeconds)}, ` +
+      recordsLeft(state, generation.lag, generation.afterLoad),
   ]);
-  for (const finding of one.findings) {
+  for (const finding of generation.findings) {
     if (!isBad(finding)) text += renderFinding(finding);
   }
   if (topics.length > 0) text += progressTable('topic', topics, topics);
   if (listed.length > 0) text += `\n${progressTable('partition', listed, topics)}`;
-  if (!partitions && others > 0) {
+  if (!listsAll && others > 0) {
     const verb = others === 1 ? 'lags' : 'lag';
     text += lines([`… and ${counted(others, 'further partition')} that ${verb}: --partitions`]);
   }
@@ -71,13 +72,16 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
 const progressTable = (name: string, rows: (TopicFacts | PartitionFacts)[], topics: TopicFacts[]): string =>
   table(
     [name, 'position', 'end', 'lag', 'records/s', 'lag time', 'progress'],
-    rows.map((one) => [
-      'partition' in one ? `${one.topic}/${one.partition}` : one.topic,
-      ...[one.position, one.end, one.lag ?? 'unknown', Math.round(one.recordsPerSecond)].map(String),
-      seconds(one.lagSeconds),
-      progressText(one, topics),
+    rows.map((facts) => [
+      'partition' in facts ? `${facts.topic}/${facts.partition}` : facts.topic,
+      String(facts.position),
+      String(facts.end),
+      String(facts.lag ?? 'unknown'),
+      String(Math.round(facts.recordsPerSecond)),
+      secondsText(facts.lagSeconds),
+      progressText(facts, topics),
     ]),
     { isLastText: true },
   );
 
-const seconds = (value: number | null): string => (value === null ? 'unknown' : `${Math.round(value)} s`);
+const secondsText = (value: number | null): string => (value === null ? 'unknown' : `${Math.round(value)} s`);

@@ -4,21 +4,21 @@ import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments } from './command.ts';
 import { isClosedPipe, type Terminal, UsageError } from './context.ts';
-import { onOneLine, printable } from './output.ts';
+import { escapeHidden, onOneLine } from './output.ts';
 
-/** Runs the verb that the arguments select; returns the exit code of the process. */
+/** Runs the verb that the arguments select. Returns the exit code of the process. */
 export async function runCommandLine(args: string[], environment: Environment, raw: Terminal) {
   const terminal: Terminal = {
     ...raw,
-    print: (text) => raw.print(typeof text === 'string' ? printable(text) : text),
-    report: (line) => raw.report(printable(onOneLine(line))),
+    print: (text) => raw.print(typeof text === 'string' ? escapeHidden(text) : text),
+    report: (line) => raw.report(escapeHidden(onOneLine(line))),
     confirm: raw.confirm && confirmOnOneLine(raw.confirm),
   };
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
   const { cli } = commandsIn[DEPLOYMENT];
   const parsed = parseArguments(args, cli);
   if ('help' in parsed) {
-    return printLast(terminal, parsed.help, 0);
+    return printOutput(terminal, parsed.help, 0);
   }
   if ('usageError' in parsed) {
     for (const line of parsed.usageError) terminal.report(line);
@@ -27,21 +27,21 @@ export async function runCommandLine(args: string[], environment: Environment, r
   const { verb, run } = parsed.command;
   try {
     const { text, exitCode } = await run({ verb, cli, environment, terminal });
-    return await printLast(terminal, text, exitCode);
+    return await printOutput(terminal, text, exitCode);
   } catch (error) {
     terminal.report(`${verb} failed: ${explained(error)}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
 
-/** Shows the question on one line: a line end in a name could otherwise hide the act that the operator confirms. */
+/** Shows the question on one line. Otherwise a line end in a name could hide the act that the operator confirms. */
 const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
-  confirm(printable(onOneLine(question)));
+  confirm(escapeHidden(onOneLine(question)));
 
 /**
- * Prints the output of a verb. A reader that has ended, as `head` does, is no failure; any other lost output is one.
+ * Prints the output of a verb. Ignores that the reader has ended, as `head` does; any other lost output is a failure.
  */
-async function printLast(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {
+async function printOutput(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {
   try {
     await terminal.print(text);
   } catch (error) {

@@ -8,10 +8,11 @@ import { example, wholeNumber } from './options.ts';
 import { lines } from './output.ts';
 
 export function addTopics(program: Command, select: SelectVerb): void {
-  program
+  const group = program
     .command('topics')
     .helpCommand(false)
-    .description('the Kafka topics that carry the events')
+    .description('the Kafka topics that carry the events');
+  group
     .command('create')
     .description('create the topics that do not exist yet')
     .option('--partitions <n>', 'partitions of each topic, 1 to 1000', wholeNumber(1_000), partitionsDefault)
@@ -38,7 +39,7 @@ export function addTopics(program: Command, select: SelectVerb): void {
 function create(context: Context, options: TopicOptions): Promise<Output> {
   const config = configs.kafka(context.environment);
   return withKafka(context, config, async ({ admin, log }) => {
-    // Hidden topics may exist. The list of all topics lacks them, so the verb would try to create them.
+    // A topic that this user may not see may exist, although the list of topics lacks it. The verb must not create it.
     const { hidden } = await log.find(topicsOf(config.TOPIC_PREFIX));
     if (hidden.length > 0) throw new Error(describeHidden(hidden));
     return { text: lines(await createTopics(admin, config.TOPIC_PREFIX, options)), exitCode: 0 };

@@ -57,12 +57,12 @@ async function verify(context: Context, options: Options) {
     throw new UsageError('--after takes a kind, and no ids');
   const connected = onMongo<Options>(async (deps) => {
     const result = await verifyDocuments(deps, { ...options, isRepair, timeoutSeconds });
-    const isRight = result.differing === result.repaired && result.absent.length === 0;
+    const areAllRight = result.differing === result.repaired && result.absent.length === 0;
     if (!isRepair && result.differing > 0) {
       const command = [deps.cli, 'verify', ...(kind ? [kind, ...ids] : []), '--repair'];
       deps.report(`to join the wrong documents again: ${command.join(' ')}`);
     }
-    return output(options, result, renderVerified(result, options), isRight ? 0 : 1);
+    return output(options, result, renderVerified(result, options), areAllRight ? 0 : 1);
   });
   return connected(context, options).catch(outputOfRefusal(context, options));
 }
@@ -77,10 +77,10 @@ export function renderVerified(
   return lines([
     `generation ${generation}: ${documents} compared, ${digits(differing)} differ${outcome}`,
     ...Object.entries(fields).map(([field, count]) => `  ${digits(count)} ${field}`),
-    ...samples.map(renderWrong),
+    ...samples.map(renderDiffering),
     ...absent.map((id) => `  ${inOneColumn(id)}  there is no such document, or it was deleted`),
   ]);
 }
 
-const renderWrong = ({ kind, id, fields, reason }: DifferingDocument): string =>
+const renderDiffering = ({ kind, id, fields, reason }: DifferingDocument): string =>
   [`  ${kind} ${inOneColumn(id)}`, fields.join(', '), reason ?? ''].filter(Boolean).join('  ');

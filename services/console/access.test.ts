@@ -1,4 +1,4 @@
-import { refusalOf } from './access.ts';
+import { findRefusal } from './access.ts';
 import { readConsoleConfig } from './config.ts';
 
 const servers = { KAFKA_BROKERS: 'kafka:9092', MONGODB_URL: 'mongodb://mongo' };
@@ -14,7 +14,7 @@ const basic = (password: string) => `Basic ${Buffer.from(`ann:${password}`).toSt
 function refused(settings: Record<string, string>, headers: Record<string, string>) {
   const read = readConsoleConfig({ ...servers, ...settings });
   if ('errors' in read) throw new Error(read.errors.join());
-  return refusalOf(read.config, { headers: { host: 'localhost', ...headers } })?.status;
+  return findRefusal(read.config, { headers: { host: 'localhost', ...headers } })?.status;
 }
 
 test.each([

@@ -9,7 +9,7 @@ type Refusal = { status: 401 | 403 | 421; text: string; headers?: Record<string,
 type Access = Pick<ConsoleConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
 
 /** The refusal of a request; null if the request is allowed. */
-export function refusalOf(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {
+export function findRefusal(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {
   if (!isOwnHost(access, headers.host))
     return { status: 421, text: 'Unknown host name: CONSOLE_HOSTNAMES lists the names of the console.\n' };
   if (isEmbedded(headers))
@@ -37,8 +37,8 @@ function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefine
 }
 
 /**
- * Whether a page of another site loads this page as a picture, a script or a frame. Many of these loads would burden
- * MongoDB. A link to the console is allowed. Only browsers send these headers, so programs are allowed.
+ * Whether a page of another site loads this page as a picture, a script or a frame, because many of these loads would
+ * burden MongoDB. A link to the console is allowed. Programs are allowed too: only browsers send these headers.
  */
 function isEmbedded(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';

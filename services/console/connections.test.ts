@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Brokers } from '../../shared/kafka/brokers.ts';
-import { reconnectingKafka } from './connections.ts';
+import { createReconnectingKafka } from './connections.ts';
 
 /** Clients of Kafka that note their calls. */
 function given(connect: () => Promise<void> = async () => undefined) {
@@ -12,7 +12,7 @@ function given(connect: () => Promise<void> = async () => undefined) {
     },
     disconnect: async () => void calls.push('disconnect'),
   });
-  return { calls, kafka: reconnectingKafka(create as () => Brokers) };
+  return { calls, kafka: createReconnectingKafka(create as () => Brokers) };
 }
 
 test('a first connect that fails is closed and tried again', async () => {

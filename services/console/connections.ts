@@ -8,10 +8,10 @@ export type ReconnectingKafka = {
 };
 
 /**
- * Keeps clients of Kafka connected, because each page needs them. After a failed use it drops them: kafkajs may keep a
- * broken connection.
+ * Keeps clients of Kafka connected, because each page needs them. Drops the clients after a failed use, because kafkajs
+ * may keep a broken connection.
  */
-export function reconnectingKafka(create: () => Brokers): ReconnectingKafka {
+export function createReconnectingKafka(create: () => Brokers): ReconnectingKafka {
   let current: (Brokers & { connecting: Promise<void> }) | null = null;
   let isClosed = false;
   const open = () => {

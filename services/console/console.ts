@@ -6,7 +6,7 @@ import Koa from 'koa';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { refusalOf } from './access.ts';
+import { findRefusal } from './access.ts';
 import { type Page, renderPage } from './layout.ts';
 import { deadLettersPage } from './pages/dead-letters.ts';
 import { explainPage } from './pages/explain.ts';
@@ -17,9 +17,9 @@ import { createSources, type SourceDeps } from './sources.ts';
 
 const { resolve } = createRequire(import.meta.url);
 
-const file = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
+const readAsset = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
 
-/** Without the pictures in the style sheet, which the content security policy does not allow. */
+/** The style sheet without its pictures, which the content security policy does not allow. */
 const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'), 'utf8').replaceAll(
   /url\("data:[^"]*"\)/g,
   'none',
@@ -28,12 +28,12 @@ const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'),
 /** Every file that pages load. */
 const assets = new Map<string, { type: string; body: string | Buffer }>([
   ['/assets/pico.css', { type: 'text/css', body: pico }],
-  ['/assets/uplot.css', file('uplot/dist/uPlot.min.css', 'text/css')],
-  ['/assets/uplot.mjs', file('uplot/dist/uPlot.esm.js', 'text/javascript')],
-  ['/assets/site.css', file('../../shared/pages/site.css', 'text/css')],
-  ['/assets/icon.svg', file('../../shared/pages/icon.svg', 'image/svg+xml')],
-  ['/assets/console.css', file('./browser/console.css', 'text/css')],
-  ['/assets/console.mjs', file('./browser/console.mjs', 'text/javascript')],
+  ['/assets/uplot.css', readAsset('uplot/dist/uPlot.min.css', 'text/css')],
+  ['/assets/uplot.mjs', readAsset('uplot/dist/uPlot.esm.js', 'text/javascript')],
+  ['/assets/site.css', readAsset('../../shared/pages/site.css', 'text/css')],
+  ['/assets/icon.svg', readAsset('../../shared/pages/icon.svg', 'image/svg+xml')],
+  ['/assets/console.css', readAsset('./browser/console.css', 'text/css')],
+  ['/assets/console.mjs', readAsset('./browser/console.mjs', 'text/javascript')],
 ]);
 
 const headers = {
@@ -45,12 +45,12 @@ const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 };
 
-/** At most this many connections are open; further ones are closed without an answer. */
+/** At most this many connections are open. The server closes further ones without an answer. */
 const connectionsMax = 200;
 
 type ConsoleDeps = SourceDeps & {
   logger: Logger;
-  /** Null while this process works; otherwise the reason for a restart, in one line. */
+  /** The reason for a restart, in one line; null while this process works. */
   livenessFailure: () => string | null;
 };
 
@@ -86,7 +86,7 @@ function createApp({ config, logger, livenessFailure }: ConsoleDeps, pages: Page
       context.body = isLive ? 'ok\n' : 'its connections to MongoDB fail, although a new one works\n';
       return;
     }
-    const refused = refusalOf(config, context.req);
+    const refused = findRefusal(config, context.req);
     if (refused) {
       context.status = refused.status;
       context.set(refused.headers ?? {});

@@ -2,7 +2,7 @@ import { parseInstant, recordTimeText } from '../../shared/documents/instant.ts'
 import { pageDocument } from '../../shared/pages/document.ts';
 import { type Html, html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
-import type { Known } from './readings.ts';
+import type { LastReading } from './readings.ts';
 
 /** The parts of a page that the script replaces; the keys are the ids of their elements. */
 type Regions = Record<string, Html>;
@@ -27,7 +27,11 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
     stylesheets: ['/assets/pico.css', '/assets/uplot.css', '/assets/site.css', '/assets/console.css'],
     navigation: {
       label: 'Console',
-      links: pages.map((one) => ({ href: one.path, name: one.title, current: one === page ? 'page' : null })),
+      links: pages.map((linked) => ({
+        href: linked.path,
+        name: linked.title,
+        current: linked === page ? 'page' : null,
+      })),
     },
     head: html`<script src="/assets/console.mjs" type="module"></script>
       ${fresh ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : ''}`,
@@ -45,19 +49,19 @@ const region = (id: string, content: Html): Html =>
   // A screen reader reads a changed verdict aloud. The other regions change too often for that.
   html`<div id="${id}" data-live ${id === 'verdict' ? html`role="status"` : ''}>${content}</div>`;
 
-/** When the console read the shown data, and why it has no newer data. */
-export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html =>
+/** Shows when the console read the data, and why it has no newer data. */
+export const freshness = ({ at, problem }: Omit<LastReading<unknown>, 'value'>): Html =>
   html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
     <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;
 
-/** The time of day. If the browser does not run the script, a shown age would not grow, but a time stays true. */
+/** The time of day. Without the script of the page, a shown age would not grow, but a time stays true. */
 export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
 
 /** Data that is older than this, in seconds, does not show the present state. */
 const staleAfterSeconds = 15;
 
 /** The verdict while readings fail: the state is unknown since the last reading. Null while the reading is current. */
-export const staleness = ({ at, problem }: Known<unknown>): Html | null =>
+export const staleVerdict = ({ at, problem }: LastReading<unknown>): Html | null =>
   problem !== null && at && secondsSince(at, new Date()) > staleAfterSeconds
     ? html`<p class="verdict bad">Unknown: the last data was read ${ago(at)}.</p>`
     : null;
@@ -67,7 +71,7 @@ export const breakable = (text: string): Html =>
   html`${text.split(/(?<=[/@])/).map((part, index) => html`${index > 0 ? html`<wbr />` : ''}${part}`)}`;
 
 /** A command to copy. Without JavaScript a click selects it. */
-export const command = (text: string): Html =>
+export const commandToCopy = (text: string): Html =>
   html`<span class="copied"
     ><code class="command">${breakable(text)}</code
     ><button type="button" class="secondary outline" data-copy="${text}" aria-label="Copy: ${text}"></button
@@ -85,12 +89,12 @@ export const definitions = (rows: [name: string, value: Html | string, state?: s
     )}
   </dl>`;
 
-/** A number with thousands separators, which a cell of a table shows at its right; `unknown` for null. */
-export const number = (value: number | null): Html =>
+/** A number with thousands separators, aligned to the right of its cell; `unknown` for null. */
+export const numberCell = (value: number | null): Html =>
   html`<span class="number">${value === null ? 'unknown' : digits(value)}</span>`;
 
 /** A duration in seconds, formatted as by `number`. */
-export const seconds = (value: number | null): Html =>
+export const secondsCell = (value: number | null): Html =>
   html`<span class="number">${value === null ? 'unknown' : `${digits(value)} s`}</span>`;
 
 const units: [string, number][] = [
@@ -100,18 +104,18 @@ const units: [string, number][] = [
   ['s', 1],
 ];
 
-/** A duration in the largest unit of which it has at least two: `23 min`, but `90 s`. */
+/** A duration in the largest unit that fits into it at least twice: `23 min`, but `90 s`. */
 export function duration(inSeconds: number): string {
   const [unit, unitSeconds] = units.find(([, size]) => inSeconds >= 2 * size) ?? ['s', 1];
   return `${Math.round(inSeconds / unitSeconds)} ${unit}`;
 }
 
-/** A text about an instant, such as its age. The browser shows the instant itself when the pointer is on the text. */
+/** A text about an instant, such as its age. The browser shows the instant if the pointer is on the text. */
 const timeElement = (at: Date, text: string): Html => html`<time title="${at.toISOString()}">${text}</time>`;
 
 const secondsSince = (at: Date, now: Date) => Math.round((now.getTime() - at.getTime()) / 1_000);
 
-/** How long ago an instant was, or in how long it will be: `6 s ago`. */
+/** The time since an instant, or the time until it: `6 s ago`, `in 2 min`. */
 export function ago(at: Date, now = new Date()): Html {
   const age = secondsSince(at, now);
   // The clocks of two machines may differ by some seconds.
@@ -133,13 +137,13 @@ const instants =
 export function withAges(text: string): Html {
   const shown: Html[] = [];
   let end = 0;
-  for (const { 0: whole, index, groups = {} } of text.matchAll(instants)) {
+  for (const { 0: match, index, groups = {} } of text.matchAll(instants)) {
     const { before, instant = '', orBefore } = groups;
     const at = parseInstant(instant);
     // Text of an operator or of a record may look like an instant, such as the 31st of November.
     if (at === null) continue;
     shown.push(html`${text.slice(end, index)}`);
-    end = index + whole.length;
+    end = index + match.length;
     if (before !== 'since') {
       shown.push(ago(at));
       continue;

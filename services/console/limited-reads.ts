@@ -9,7 +9,7 @@ import type { Collection, Db, MongoClient } from 'mongodb';
 export type ReadLimits = { maxTimeMS: number; signal: AbortSignal };
 
 /** The methods of a collection that read. The second argument of each has the options. */
-const reads = new Set<PropertyKey>(['find', 'findOne', 'aggregate', 'countDocuments']);
+const readMethods = new Set<PropertyKey>(['find', 'findOne', 'aggregate', 'countDocuments']);
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -25,7 +25,7 @@ function withMethods<T extends object>(target: T, replace: (name: PropertyKey, o
 
 const limitedCollection = (collection: Collection, limits: ReadLimits): Collection =>
   withMethods(collection, (name, own) =>
-    reads.has(name) ? (first, options) => own(first, { ...limits, ...(options as object) }) : own,
+    readMethods.has(name) ? (first, options) => own(first, { ...limits, ...(options as object) }) : own,
   );
 
 /** The database; every read of its collections has these limits. */

@@ -7,7 +7,7 @@ import { onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { readConsoleConfig } from './config.ts';
-import { reconnectingKafka } from './connections.ts';
+import { createReconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
 /** The bound that was measured for the API. */
@@ -25,7 +25,7 @@ const poolMonitor = monitorPools({
 });
 // One retry only: a page must show soon that Kafka is unavailable. The next load of the page tries again.
 const client = createKafka(config, logger, { retries: 1 });
-const kafka = reconnectingKafka(() => createBrokers(client));
+const kafka = createReconnectingKafka(() => createBrokers(client));
 const { address, close } = await startedOrExit(
   logger,
   startConsole({ config, mongo, kafka, logger, livenessFailure: poolMonitor.failure }),

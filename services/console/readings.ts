@@ -8,18 +8,18 @@ import { within } from '../../shared/runtime/within.ts';
  * chooses, by a filter or an id, counts against a limit and ends when no page waits for it.
  */
 
-/** The last value that the console has read, when, and why it has no newer one; null for nothing. */
-export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
+/** The last value that the console has read, the time of that read, and the reason why there is no newer value. */
+export type LastReading<T> = { value: T | null; at: Date | null; problem: string | null };
 
 /** Returns the value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
-type Reading<T> = () => Promise<Known<T>>;
+type Reading<T> = () => Promise<LastReading<T>>;
 
 /** A page waits at most this long for MongoDB and Kafka, in milliseconds. Then it shows the last known data. */
 const deadlineMs = 3_000;
-/** Repeated reads are in progress for at most this part of the time, so a slow read is repeated less often. */
+/** Reads are in progress for at most this part of the time, so the console makes a slow read less often. */
 const busyPart = 1 / 5;
 
-/** At most this many reads that clients choose are in progress; further ones are refused. */
+/** At most this many reads that clients choose are in progress. The console refuses further ones. */
 const openMax = 10;
 /** A read ends if no request has asked for it for this long, in milliseconds. A page asks again every three seconds. */
 const abandonedAfterMs = 10_000;
@@ -57,10 +57,10 @@ type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number }
  * two reads never run at once. `read` receives the previous value, against which it computes rates.
  */
 export function createReading<T>(
-  read: (before: T | null) => Promise<T>,
+  read: (previous: T | null) => Promise<T>,
   { everyMs, waitMs = deadlineMs, nowMs = () => performance.now() }: ReadingOptions,
 ): Reading<T> {
-  let known: Known<T> = { value: null, at: null, problem: null };
+  let known: LastReading<T> = { value: null, at: null, problem: null };
   let reading: Promise<void> | null = null;
   let nextMs = -Infinity;
   const refresh = async () => {
@@ -90,7 +90,7 @@ export function createReadings<Query, T>(
   begin: BeginRead,
   read: (query: Query, signal: AbortSignal) => Promise<T>,
   options: ReadingOptions,
-): (query: Query) => Promise<Known<T>> {
+): (query: Query) => Promise<LastReading<T>> {
   const createOne = (query: string): Reading<T> => {
     let reading: OpenRead<T> | null = null;
     const known = createReading(async () => {
@@ -127,9 +127,9 @@ export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs):
     return reading;
   };
   return async (key, work) => {
-    const kept = late.get(key);
+    const lateContent = late.get(key);
     late.delete(key);
-    if (kept) return kept;
+    if (lateContent) return lateContent;
     let isLate = false;
     try {
       const { result, ask } = beginOnce(key, work);

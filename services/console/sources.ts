@@ -18,13 +18,13 @@ import {
   createReading,
   createReadings,
   createRenderWithDeadline,
-  type Known,
+  type LastReading,
 } from './readings.ts';
 
 /** The time limit of each command of a read that a client has chosen, in milliseconds. */
 const readMsMax = 30_000;
 
-/** The facts at one moment, and the findings that follow from them. */
+/** The facts of one reading, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
 export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
@@ -40,17 +40,17 @@ export type OperationDeps = {
   now: () => Promise<Date>;
 };
 
-/** The values that pages show, which services/operations reads. */
+/** The values that pages show. services/operations reads them. */
 export type Sources = {
   /** The facts, read again every 1.5 s while a page asks. */
-  overview: () => Promise<Known<Overview>>;
+  overview: () => Promise<LastReading<Overview>>;
   /** The lag and the throughput of the last hour. */
-  samples: () => Promise<Known<Sample[]>>;
+  samples: () => Promise<LastReading<Sample[]>>;
   /** One page of dead letters, and one more if another page follows. */
-  deadLetters: (query: LetterQuery) => Promise<Known<DeadLetterList>>;
+  deadLetters: (query: LetterQuery) => Promise<LastReading<DeadLetterList>>;
   /** Renders content that a client has chosen by a key, such as the explanation of an id. */
   render: (key: string, work: (deps: OperationDeps) => Promise<Html>) => Promise<Html>;
-  /** How an operator of this deployment runs commands. */
+  /** The commands of this deployment. */
   commands: Commands;
 };
 
@@ -62,10 +62,10 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   // Connects before every read: if an operation connects implicitly and fails, the driver's topology stays closed.
   const connected = <T>(read: () => Promise<T>) => mongo.connect().then(read);
   const overview = createReading<Overview>(
-    async (before) => {
-      const facts = await connected(() => readFacts(deps, kafka.use, before?.facts ?? null));
-      const all = findings(facts);
-      return { facts, findings: all, report: report(facts, all) };
+    async (previous) => {
+      const facts = await connected(() => readFacts(deps, kafka.use, previous?.facts ?? null));
+      const allFindings = findings(facts);
+      return { facts, findings: allFindings, report: report(facts, allFindings) };
     },
     // The wait is longer than the three seconds for which the facts wait for Kafka.
     { everyMs: 1_500, waitMs: 4_000 },

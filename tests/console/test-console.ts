@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { logLevel } from 'kafkajs';
 import { pino } from 'pino';
 import { readConsoleConfig } from '../../services/console/config.ts';
-import { reconnectingKafka } from '../../services/console/connections.ts';
+import { createReconnectingKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
 import { createBrokers } from '../../shared/kafka/brokers.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
@@ -49,7 +49,7 @@ export async function openConsole(environment: Record<string, string | undefined
   mongo.on('commandStarted', ({ commandName }) => commands.add(commandName));
   const client = createKafka(config, logger, { retries: 1 });
   client.logger().setLogLevel(logLevel.DEBUG);
-  const kafka = reconnectingKafka(() => createBrokers(client));
+  const kafka = createReconnectingKafka(() => createBrokers(client));
   const { address, close } = await startConsole({
     config,
     mongo,

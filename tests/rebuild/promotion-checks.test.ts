@@ -201,12 +201,12 @@ test("an operator can accept a generation's older data once it is active and a r
 test('the exit code of a promotion is 1 if it is refused, and while a replica serves another generation', async () => {
   await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
   const options = { generation: 2, timeout: 0, why: 'test' };
-  const run = () => rebuild.runJson(verbs.switching('promote'), options);
+  const run = () => rebuild.runJson(verbs.createSwitchVerb('promote'), options);
   expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'refused' } });
   await rebuild.given(activeAndReady());
   await rebuild.announceReplica();
   expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'promoted', waiting: [{ pid: 41 }] } });
-  const dryRun = await rebuild.runJson(verbs.switching('promote'), { ...options, dryRun: true });
+  const dryRun = await rebuild.runJson(verbs.createSwitchVerb('promote'), { ...options, dryRun: true });
   expect(dryRun).toMatchObject({ exitCode: 1, output: { outcome: 'was-active', waiting: [{ pid: 41 }] } });
   await rebuild.control.collection('processes').updateOne({}, { $set: { generation: 2 } });
   expect(await run()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });

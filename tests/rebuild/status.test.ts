@@ -77,8 +77,8 @@ describe('an operator reads in the status', () => {
     await arrange();
     // Only a command that exits with 1 waits until its time is over.
     const options = wait(exitCode === 1 ? 0 : 600);
-    expect(await rebuild.runJson(verbs.awaitVerb, options)).toMatchObject({ exitCode, output });
-    expect((await rebuild.run(verbs.awaitVerb, options)).text).toContain(text);
+    expect(await rebuild.runJson(verbs.awaitGeneration, options)).toMatchObject({ exitCode, output });
+    expect((await rebuild.run(verbs.awaitGeneration, options)).text).toContain(text);
   });
 
   test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
@@ -125,7 +125,7 @@ describe('an operator reads in the status', () => {
       await show();
       return log.read(topics);
     };
-    const awaited = await rebuild.run(verbs.awaitVerb, wait(), { log: { ...log, read } });
+    const awaited = await rebuild.run(verbs.awaitGeneration, wait(), { log: { ...log, read } });
     expect(awaited).toMatchObject({ exitCode: 0, text: containing('follows the log') });
     const status = report(await show());
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });

@@ -1,7 +1,7 @@
 import { placeText, type RecordPlace } from '../../../shared/control/ledger.ts';
 import { storeSkip } from '../../../shared/control/ledger-store.ts';
 import { checkSkip } from '../../operations/dead-letters/skip.ts';
-import { confirmed } from '../context.ts';
+import { confirmOrThrow } from '../context.ts';
 import type { MongoVerb } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { requireKnownTopic } from './verbs.ts';
@@ -16,7 +16,7 @@ export const skip: MongoVerb<Options> = async (deps, options, { terminal }) => {
   const { generations, earlier } = await checkSkip(control, place);
   const result = { record, generations, dryRun: dryRun ?? false };
   const describe = (text: string, ...more: string[]) => lines([`${record} ${text}`, ...more]);
-  const missing = generations.filter((one) => !earlier?.generations.includes(one));
+  const missing = generations.filter((generation) => !earlier?.generations.includes(generation));
   if (earlier && missing.length === 0)
     return output(
       options,
@@ -27,7 +27,7 @@ export const skip: MongoVerb<Options> = async (deps, options, { terminal }) => {
   if (dryRun)
     return output(options, result, describe(`would be skipped for ${named}. Dry run: nothing was changed`));
   const question = `Skip ${record} for ${named}? Readers lack its effect until it is re-driven.`;
-  if (!yes && !(await confirmed(terminal, 'skip it', question)))
+  if (!yes && !(await confirmOrThrow(terminal, 'skip it', question)))
     return output(options, result, describe('was not skipped'), 1);
   await storeSkip(control, place, { generations: missing, by, why, at: await now() });
   const next = `see: ${cli} dead-letters list --reason skipped`;

@@ -24,11 +24,11 @@ import { shellWord } from '../../operations/deployment.ts';
 import type { Row } from '../../operations/row.ts';
 import { toBuffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
-import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
+import { confirmOrThrow, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
 import type { MongoVerb, ServedDeps } from '../operate.ts';
 import { asJson, type Json, lines, output, rows } from '../output.ts';
 
-/** Throws a usage error for a topic that the settings do not name. `option` is the option that has it. */
+/** Throws a usage error for a topic that the settings do not name. `option` is the option that names the topic. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
   const topics = topicsOf(TOPIC_PREFIX);
   if (!topics.includes(topic))
@@ -42,14 +42,14 @@ function requireTopic({ topic }: DeadLetterFilter, config: ServedDeps['config'])
 export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
-  const found = await listDeadLetters(deps, filter, { limit });
-  return output(options, found, renderList(found, filter, deps.cli));
+  const list = await listDeadLetters(deps, filter, { limit });
+  return output(options, list, renderList(list, filter, deps.cli));
 };
 
 const detailLengthMax = 76;
 
 /** The text on one line of a terminal, cut after a whole word. */
-const shortened = (text: string): string =>
+const shortenDetail = (text: string): string =>
   text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
 
 /** Lines for a terminal of 80 columns, except for long ids. */
@@ -59,7 +59,7 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, filter: Dead
     id,
     `  ${lastAt}  ${digits(count)}×  ${reason}`,
     bytes === null ? '  its bytes are in Kafka alone' : `  key ${key}  ${orgId ?? 'no org'}`,
-    `  ${shortened(detail)}`,
+    `  ${shortenDetail(detail)}`,
   ]);
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
   return lines([
@@ -89,8 +89,8 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
 };
 
 /**
- * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to
- * standard error, so that standard output has only the bytes.
+ * Outputs the original bytes of a record: the bytes of its value or, as JSON, its key, headers and value in base64.
+ * Warnings go to standard error, so standard output contains only the bytes.
  */
 function showRaw({ report }: Terminal, { id, bytes }: DeadLetter, json: boolean): Output {
   if (!bytes) throw new UsageError(`the bytes of ${id} are not stored: read the record from Kafka`);
@@ -144,7 +144,7 @@ export const purge: MongoVerb<
   if ('filter' in selection) requireTopic(selection.filter, config);
   const count = await countSelected(control, selection);
   const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
-  if (!yes && !dryRun && !(await confirmed(terminal, 'delete', question)))
+  if (!yes && !dryRun && !(await confirmOrThrow(terminal, 'delete', question)))
     return { text: 'nothing was deleted\n', exitCode: 1 };
   const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
   const missing = 'ids' in selection ? selection.ids.length - count : 0;

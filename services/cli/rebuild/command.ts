@@ -63,7 +63,7 @@ function addComparing(group: Command, select: SelectVerb): void {
       '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
     )
     .addHelpText('after', example('rebuild await 2 --timeout 7200'))
-    .action((generation, options) => select(withServers(verbs.awaitVerb), { generation, ...options }));
+    .action((generation, options) => select(withServers(verbs.awaitGeneration), { generation, ...options }));
   group
     .command('compare')
     .description('compare every document of a generation with that of the active one, as the API presents it')
@@ -98,7 +98,7 @@ function addSwitching(group: Command, select: SelectVerb): void {
         '\nExit code 0 when every live API replica serves it, 1 when a check fails or a replica does not follow in time.',
       )
       .action((generation, options) =>
-        select(withServers(verbs.switching(step)), { generation, ...options }),
+        select(withServers(verbs.createSwitchVerb(step)), { generation, ...options }),
       );
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')

@@ -11,9 +11,9 @@ const fixes = [
 ];
 
 /**
- * Reports whether the projectors of the active generation are among those that a deployment keeps. Fails only if they
- * are not. While MongoDB is away or has no address, the answer is unknown and the verb succeeds: the same deployment
- * may bring MongoDB.
+ * Reports whether a deployment keeps the projectors of the active generation, and fails only if it does not. While
+ * MongoDB is away or has no address, the answer is unknown and the verb succeeds, because the same deployment may start
+ * MongoDB.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const unknownBecause = (reason: string) =>

@@ -20,8 +20,9 @@ export const renderStarted = ({ cli, projector }: Commands, number: number): str
 export const renderHistory = (history: Transition[]): string =>
   lines(
     history.map(
-      (one) =>
-        `${one.at.toISOString()}  generation ${one.generation}  ${changeText(one)}  by ${one.by}: ${one.why}`,
+      (transition) =>
+        `${transition.at.toISOString()}  generation ${transition.generation}  ${changeText(transition)}  ` +
+        `by ${transition.by}: ${transition.why}`,
     ),
   );
 
@@ -38,7 +39,9 @@ const renderDifference = ({ kind, id, class: name, field }: Difference): string 
   `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: SwitchResult): string {
-  const found = findings.map((one) => renderFinding(one, one.isAccepted ? 'accepted' : 'FAILED'));
+  const findingTexts = findings.map((finding) =>
+    renderFinding(finding, finding.isAccepted ? 'accepted' : 'FAILED'),
+  );
   const served =
     waiting.length === 0
       ? `generation ${number} is served`
@@ -55,5 +58,5 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
       'once the new generation has caught up; see its log, and run this again to keep waiting'
     );
   });
-  return found.join('') + lines([unchanged[outcome] ?? served, ...replicas]);
+  return findingTexts.join('') + lines([unchanged[outcome] ?? served, ...replicas]);
 }

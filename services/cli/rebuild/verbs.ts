@@ -23,14 +23,14 @@ export const start: OperatorVerb<Json & { why: string }> = async (deps, options)
 
 export const status = (context: Context, options: Json & { watch?: Flag }): Promise<Output> =>
   withFacts(context, async ({ now, read }) => {
-    for await (const found of watchReports(read)) {
-      const text = renderReport(found);
-      if (!options.watch) return output(options, found, text);
+    for await (const report of watchReports(read)) {
+      const text = renderReport(report);
+      if (!options.watch) return output(options, report, text);
       // One JSON value on each line.
       const time = (await now()).toISOString();
-      const shown = options.json ? lines([JSON.stringify(found)]) : lines([time]) + text + '\n';
+      const reading = options.json ? lines([JSON.stringify(report)]) : lines([time]) + text + lines(['']);
       try {
-        await context.terminal.print(shown);
+        await context.terminal.print(reading);
       } catch (error) {
         if (isClosedPipe(error)) return { text: '', exitCode: 0 };
         throw error;
@@ -44,7 +44,7 @@ export const history: MongoVerb<Json> = async ({ control }, options) => {
   return output(options, transitions, renderHistory(transitions));
 };
 
-export const awaitVerb: OperatorVerb<Numbered & { timeout: number }> = async (deps, options) => {
+export const awaitGeneration: OperatorVerb<Numbered & { timeout: number }> = async (deps, options) => {
   const { generation, timeout } = options;
   const { text, ...readiness } = await awaitReady(deps, generation, timeout);
   const exitCode = ({ ready: 0, 'time is up': 1, stopped: 3, failing: 3 } as const)[readiness.outcome];
@@ -62,10 +62,10 @@ export const compare: OperatorVerb<Numbered & { expect?: Expectation[] | undefin
   return output(options, { generation, ...result }, renderComparison(generation, result), exitCode);
 };
 
-type Change = Numbered & { dryRun?: Flag; timeout: number; why: string };
+type SwitchArguments = Numbered & { dryRun?: Flag; timeout: number; why: string };
 
-export const switching =
-  (step: SwitchOptions['step']): OperatorVerb<Change> =>
+export const createSwitchVerb =
+  (step: SwitchOptions['step']): OperatorVerb<SwitchArguments> =>
   async (deps, options) => {
     const { generation, timeout: timeoutSeconds } = options;
     const switched = await switchTo(deps, generation, { ...options, step, timeoutSeconds });
@@ -74,7 +74,7 @@ export const switching =
     return output(options, switched, renderSwitched(switched), exitCode);
   };
 
-export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, options) => {
+export const drop: OperatorVerb<SwitchArguments & { force?: Flag }> = async (deps, options) => {
   const { generation, timeout: timeoutSeconds } = options;
   const outcome = await dropGeneration(deps, generation, { ...options, timeoutSeconds });
   const text = {

@@ -17,21 +17,26 @@ const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond
  * `2 a second, 28 min left`. The time left is that of all records at the present rate, but not less than that of the
  * slowest topic. Empty without a rate.
  */
-export function paceText(of: Progress): string {
-  const rate = sum(of, 'recordsPerSecond');
+export function paceText(progress: Progress): string {
+  const rate = sum(progress, 'recordsPerSecond');
   if (rate === 0) return '';
   const perSecond = `${digits(Math.max(1, rate))} a second`;
-  if (of.lag === 0) return perSecond;
-  const longest = Math.max(of.lag / rate, ...of.topics.map(({ secondsLeft }) => secondsLeft ?? 0));
-  return `${perSecond}, ${duration(longest)} left`;
+  if (progress.lag === 0) return perSecond;
+  const secondsOfTopics = progress.topics.map(({ secondsLeft }) => secondsLeft ?? 0);
+  const longestSeconds = Math.max(progress.lag / rate, ...secondsOfTopics);
+  return `${perSecond}, ${duration(longestSeconds)} left`;
 }
 
-/** The step that applies everything up to the end of the load, or of the log. It is not done before it is complete. */
-function loadStep(of: Progress, name: string): BuildStep {
-  const position = sum(of, 'position');
-  const end = sum(of, 'end');
-  const text = [`${digits(position)} of ${counted(end, 'record')}`, paceText(of)].filter(Boolean).join(', ');
-  return { name, done: end === 0 ? 1 : Math.min(position / end, 0.999), text };
+/** A step that is still in progress counts as done by at most this part, however few records are left. */
+const doneInProgressMax = 0.999;
+
+/** The step that applies everything up to the end of the load, or of the log. */
+function loadStep(progress: Progress, name: string): BuildStep {
+  const position = sum(progress, 'position');
+  const end = sum(progress, 'end');
+  const records = `${digits(position)} of ${counted(end, 'record')}`;
+  const text = [records, paceText(progress)].filter(Boolean).join(', ');
+  return { name, done: end === 0 ? 1 : Math.min(position / end, doneInProgressMax), text };
 }
 
 /** The step that applies the records that came after the start. They wait while the build loads. */
@@ -62,7 +67,8 @@ export const buildSteps = (build: GenerationReport, differences: number | undefi
   stepper(build, stepsOf(build, differences));
 
 /** The progress of a generation's first load. */
-export const firstLoad = (of: GenerationReport): Html => stepper(of, [loadStep(of, 'First load')]);
+export const firstLoad = (generation: GenerationReport): Html =>
+  stepper(generation, [loadStep(generation, 'First load')]);
 
 function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {
   const current = steps.find(({ done }) => done < 1);

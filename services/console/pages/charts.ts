@@ -3,9 +3,9 @@ import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { staleAfterSeconds } from '../../operations/rules/generation.ts';
 import { activeOf } from '../../operations/rules/rule.ts';
-import { ago, number, seconds } from '../layout.ts';
+import { ago, numberCell, secondsCell } from '../layout.ts';
 
-/** Two samples that are further apart than this have an outage between them: no projector ran. */
+/** If two samples are further apart than this, in milliseconds, no projector ran in between. */
 const gapMs = 3 * sampleEveryMs;
 
 /** Projectors save samples at the first run of the commit loop in each interval, about a second apart. */
@@ -16,18 +16,19 @@ type Point = { at: Date; lag: number | null; rate: number | null };
 
 /** The generation that was served at an instant. */
 const servedAt = ({ registry }: Facts, at: Date) =>
-  (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
+  (registry?.history.findLast((transition) => transition.to === 'active' && transition.at <= at) ?? registry)
+    ?.generation;
 
 /**
  * Leaves out a sample that follows too soon on the previous sample, for example after the start of a projector: the
  * rate of a part of an interval depends on the length of that part.
  */
-function wholeIntervals(samples: Sample[]): Sample[] {
+function withoutShortIntervals(samples: Sample[]): Sample[] {
   const kept: Sample[] = [];
   for (const sample of samples) {
-    const before = kept.at(-1);
-    const isSame = before?.generation === sample.generation;
-    if (!isSame || sample.at.getTime() - before.at.getTime() >= intervalMinMs) kept.push(sample);
+    const previous = kept.at(-1);
+    const isSameGeneration = previous?.generation === sample.generation;
+    if (!isSameGeneration || sample.at.getTime() - previous.at.getTime() >= intervalMinMs) kept.push(sample);
   }
   return kept;
 }
@@ -43,7 +44,7 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
     applied: active.partitions.reduce((sum, one) => sum + one.applied, 0),
   };
   const served = samples.filter(({ at, generation }) => at < facts.now && generation === servedAt(facts, at));
-  return [...wholeIntervals(served), present].flatMap((one, index, all): Point[] => {
+  return [...withoutShortIntervals(served), present].flatMap((one, index, all): Point[] => {
     const { at, lagSeconds: lag, applied } = one;
     const before = all[index - 1];
     if (before?.generation !== one.generation) return [{ at, lag, rate: null }];
@@ -120,14 +121,14 @@ const samplesTable = (points: Point[], now: Date): Html =>
     ['Until', 'Longest lag', 'Records/s'],
     [...Map.groupBy(points, ({ at }) => Math.floor((now.getTime() - at.getTime()) / rowMs))]
       .toReversed()
-      .map(([, some]) => {
-        const known = (field: 'lag' | 'rate') => some.flatMap((point) => point[field] ?? []);
+      .map(([, rowPoints]) => {
+        const known = (field: 'lag' | 'rate') => rowPoints.flatMap((point) => point[field] ?? []);
         const lags = known('lag');
         const rates = known('rate');
         return [
-          ago(some.at(-1)?.at ?? now, now),
-          seconds(lags.length > 0 ? Math.max(...lags) : null),
-          number(rates.length > 0 ? rates.reduce((a, b) => a + b, 0) / rates.length : null),
+          ago(rowPoints.at(-1)?.at ?? now, now),
+          secondsCell(lags.length > 0 ? Math.max(...lags) : null),
+          numberCell(rates.length > 0 ? rates.reduce((a, b) => a + b, 0) / rates.length : null),
         ];
       }),
   );

@@ -10,12 +10,12 @@ import { type DeadLetterList, readDeadLetter } from '../../operations/dead-lette
 import { shellWord } from '../../operations/deployment.ts';
 import {
   breakable,
-  command,
+  commandToCopy,
   definitions,
   freshness,
-  number,
+  numberCell,
   type Page,
-  staleness,
+  staleVerdict,
   timeOf,
   withAges,
 } from '../layout.ts';
@@ -29,7 +29,7 @@ export const deadLettersPage = (sources: Sources): Page => ({
   title: 'Dead letters',
   fixed: (query) => {
     const id = query.get('id');
-    return id ? sources.render(`dead letter ${id}`, (deps) => letterInFull(deps, sources, id)) : html``;
+    return id ? sources.render(`dead letter ${id}`, (deps) => renderLetter(deps, sources, id)) : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
@@ -39,15 +39,15 @@ export const deadLettersPage = (sources: Sources): Page => ({
       reason: parameter('reason'),
       after: query.get('after') ?? '',
     };
-    const found = await sources.deadLetters(wanted);
-    const stale = staleness(found);
+    const reading = await sources.deadLetters(wanted);
+    const stale = staleVerdict(reading);
     return {
       stale: stale ?? html``,
-      groups: found.value
-        ? html`${groups(sources.commands.cli, wanted, found.value, stale === null)}
-          ${letters(wanted, found.value)}`
+      groups: reading.value
+        ? html`${groupsTable(sources.commands.cli, wanted, reading.value, stale === null)}
+          ${lettersTable(wanted, reading.value)}`
         : html`<p>No dead letters are known yet.</p>`,
-      fresh: freshness(found),
+      fresh: freshness(reading),
     };
   },
 });
@@ -58,7 +58,7 @@ const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | str
   return html`<a href="${path}${search && `?${search}`}">${content}</a>`;
 };
 
-function groups(
+function groupsTable(
   cli: string,
   { topic, reason }: LetterQuery,
   { counts, total }: DeadLetterList,
@@ -78,30 +78,30 @@ function groups(
     ${table(
       `${counted(total, 'dead letter')}, by topic and reason`,
       ['Topic', 'Reason', 'Number', 'Next'],
-      counts.map((one) => [
-        link({ topic: one.topic }, one.topic),
-        link({ reason: one.reason }, one.reason),
-        link({ topic: one.topic, reason: one.reason }, number(one.count)),
-        command(
-          `${cli} dead-letters redrive --topic ${shellWord(one.topic)} --reason ${shellWord(one.reason)}`,
+      counts.map((group) => [
+        link({ topic: group.topic }, group.topic),
+        link({ reason: group.reason }, group.reason),
+        link({ topic: group.topic, reason: group.reason }, numberCell(group.count)),
+        commandToCopy(
+          `${cli} dead-letters redrive --topic ${shellWord(group.topic)} --reason ${shellWord(group.reason)}`,
         ),
       ]),
     )}`;
 }
 
 /** One page of the dead letters, without secrets and personal data. */
-function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
+function lettersTable(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
   if (deadLetters.length === 0) return html``;
   const shown = deadLetters.slice(0, lettersMax);
   const last = shown.at(-1);
   return html`${table(
       `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of the log`,
       ['Dead letter', 'Key', 'Detail', "Kafka's time"],
-      shown.map((one) => [
-        link({ id: one.id }, one.id),
-        keyLink(one),
-        html`${one.reason}: ${one.detail}`,
-        timeOf(one.recordAt),
+      shown.map((letter) => [
+        link({ id: letter.id }, letter.id),
+        keyLink(letter),
+        html`${letter.reason}: ${letter.detail}`,
+        timeOf(letter.recordAt),
       ]),
     )}
     <p>
@@ -114,10 +114,10 @@ function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$|unknown$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function letterInFull(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
+async function renderLetter(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
   const shown = deadLetterDetails(await readDeadLetter(deps.control, id), deps.config.TOPIC_PREFIX);
   const next = verbFor(shown.reason);
-  const run = (verb: string) => command(`${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`);
+  const run = (verb: string) => commandToCopy(`${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`);
   const purge = html`no release can apply it. Once the source has corrected the entity: ${run('purge')}`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>

@@ -7,7 +7,7 @@ import type { ExplainedDocument, Explanation } from '../../operations/explain/ex
 import { documentRows, type Ingredient, ingredients, notFoundText } from '../../operations/explain/rows.ts';
 import type { Row } from '../../operations/row.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
-import { ago, command, definitions, number, type Page, timeOf, withAges } from '../layout.ts';
+import { ago, commandToCopy, definitions, numberCell, type Page, timeOf, withAges } from '../layout.ts';
 import type { OperationDeps, Sources } from '../sources.ts';
 import { topicPath } from './topics.ts';
 
@@ -24,11 +24,11 @@ export const explainPage = (sources: Sources): Page => ({
           <button>Explain</button>
         </fieldset>
       </form>
-      ${id === '' ? html`` : await sources.render(`explain ${id}`, (deps) => explained(deps, sources, id))}`;
+      ${id === '' ? html`` : await sources.render(`explain ${id}`, (deps) => renderExplanation(deps, sources, id))}`;
   },
 });
 
-async function explained(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
+async function renderExplanation(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
   const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
   const explanation = await explain(deps, trace ? idInTrace(trace) : id);
   const { documents, now, refused, requests } = explanation;
@@ -46,7 +46,7 @@ async function explained(deps: OperationDeps, { commands }: Sources, id: string)
   )}
   ${refused.length > 0 ? refusedTable(refused) : html``}
   ${requests.length > 0 ? requestsTable(requests) : html``}
-  ${/^\w[\w-]*$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
+  ${/^\w[\w-]*$/.test(id) ? html`<p>On a terminal: ${commandToCopy(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }
 
 const rowsOf = (rows: Row[]): Html =>
@@ -62,7 +62,7 @@ const ingredientsTable = (document: ExplainedDocument): Html =>
       html`${field} ${fields.length > 0 ? html`<small>${fields.join(', ')}</small>` : html``}`,
       html`${kind} ${id === document.id ? id : explainLink(id)}`,
       html`${status}`,
-      version === null ? html`` : number(version),
+      version === null ? html`` : numberCell(version),
       record ? recordLink(document, record) : html``,
       record ? timeOf(record.time) : html``,
     ]),
@@ -78,7 +78,7 @@ const refusedTable = (refused: Explanation['refused']): Html =>
     ['Dead letter', 'Version', 'Reason'],
     refused.map(({ id, version, reason, detail }) => [
       html`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`,
-      version === null ? html`` : number(version),
+      version === null ? html`` : numberCell(version),
       html`${reason}: ${detail}`,
     ]),
   );

@@ -4,10 +4,10 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import { blockingFindings, type Finding, passedChecks } from '../../operations/findings.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import type { GenerationReport } from '../../operations/report.ts';
-import { ago, command, definitions, freshness, type Page, seconds, withAges } from '../layout.ts';
+import { ago, commandToCopy, definitions, freshness, type Page, secondsCell, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { buildSteps } from './build-steps.ts';
-import { cards, orAccept } from './cards.ts';
+import { findingCards, orAccept } from './cards.ts';
 import { topicPath } from './topics.ts';
 
 /**
@@ -17,17 +17,17 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
   regions: async () => {
-    const now = await overview();
-    const fresh = freshness(now);
-    if (!now.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
-    const { facts, findings, report } = now.value;
+    const reading = await overview();
+    const fresh = freshness(reading);
+    if (!reading.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
+    const { facts, findings, report } = reading.value;
     const { generations = [], history = [] } = facts.registry ?? {};
     const isBuilding = report.generations.some(isBuild);
     return {
       generations: html`${report.generations.map((one) =>
-        section(findings, one, generations.find(({ number }) => number === one.number)?.report),
+        generationSection(findings, one, generations.find(({ number }) => number === one.number)?.report),
       )}
-      ${isBuilding ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
+      ${isBuilding ? html`` : html`<p>To build another one: ${commandToCopy(`${commands.cli} rebuild start`)}</p>`}`,
       history: history.length === 0 ? html`` : historyTable(history, facts.now, commands.cli),
       fresh,
     };
@@ -40,30 +40,34 @@ function switchStep(state: GenerationReport['state']): 'promote' | 'rollback' | 
   return state === 'standby' ? 'rollback' : null;
 }
 
-function section(all: Finding[], one: GenerationReport, report: ComparisonReport | undefined): Html {
-  const { number, state, condition } = one;
+function generationSection(
+  all: Finding[],
+  generation: GenerationReport,
+  report: ComparisonReport | undefined,
+): Html {
+  const { number, state, condition } = generation;
   const step = switchStep(state);
   const failed = step ? blockingFindings(all, number, step) : [];
   // The list of checks has the findings about the step. `next` would contradict a failed check.
-  const others = one.findings.filter(({ name, blocks }) => {
+  const others = generation.findings.filter(({ name, blocks }) => {
     if (name === 'next') return failed.length === 0;
     return !(step && blocks.includes(step));
   });
   return html`<h2>Generation ${number}: ${state}${condition === state ? '' : `, ${condition}`}</h2>
-    ${isBuild(one) ? buildSteps(one, report?.differences) : html``}
+    ${isBuild(generation) ? buildSteps(generation, report?.differences) : html``}
     ${definitions([
       [
         'Lag',
-        html`${seconds(one.lagSeconds)},
+        html`${secondsCell(generation.lagSeconds)},
           <a href="${topicPath(number)}"
-            >${one.topics.some(({ lag }) => lag === null) ? 'an unknown number of records' : counted(one.lag, 'record')}
+            >${generation.topics.some(({ lag }) => lag === null) ? 'an unknown number of records' : counted(generation.lag, 'record')}
             to apply</a
           >`,
       ],
-      ['Version', `projection version ${one.projectionVersion}`],
+      ['Version', `projection version ${generation.projectionVersion}`],
       ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
     ])}
-    ${cards(others, number)} ${step ? checks(failed, all, number, step, report) : html``}`;
+    ${findingCards(others, number)} ${step ? checksList(failed, all, number, step, report) : html``}`;
 }
 
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): Html =>
@@ -72,7 +76,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${ago(at)}`;
 
 /** The failed checks before a step, each with its command, then the passed ones. */
-function checks(
+function checksList(
   failed: Finding[],
   all: Finding[],
   generation: number,
@@ -85,7 +89,7 @@ function checks(
         ({ name, severity, text, fix, accept }) =>
           html`<li>
             ${severity === 'progress' && !(name === 'compared' && report) ? html`<span class="finding warn">○ not yet</span>` : html`<span class="finding bad">✗ failed</span>`}
-            ${withAges(text)} ${fix ? command(fix) : html``} ${orAccept(accept)}
+            ${withAges(text)} ${fix ? commandToCopy(fix) : html``} ${orAccept(accept)}
           </li>`,
       )}
     </ul>
@@ -113,7 +117,7 @@ const stepRow =
     const [first] = changes;
     if (!first) return [];
     const texts = changes.map(
-      (one) => html`<span class="whole">${one.generation}: ${changeText(one)}</span> `,
+      (change) => html`<span class="whole">${change.generation}: ${changeText(change)}</span> `,
     );
     return [[ago(first.at, now), html`${texts}`, html`${first.by}`, html`${first.why}`]];
   };
@@ -127,5 +131,5 @@ function historyTable(history: Transition[], now: Date, cli: string): Html {
     ['Time', 'Generation', 'By', 'Why'],
     shown.flatMap(stepRow(now)),
   )}
-  ${more ? command(`${cli} rebuild history`) : html``}`;
+  ${more ? commandToCopy(`${cli} rebuild history`) : html``}`;
 }

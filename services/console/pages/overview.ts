@@ -6,18 +6,18 @@ import { type Finding, verdict, withoutConsequences } from '../../operations/fin
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   ago,
-  command,
+  commandToCopy,
   definitions,
   freshness,
-  number,
+  numberCell,
   type Page,
-  seconds,
-  staleness,
+  secondsCell,
+  staleVerdict,
   withAges,
 } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
 import { buildSteps, firstLoad, paceText } from './build-steps.ts';
-import { cards, classes } from './cards.ts';
+import { classes, findingCards } from './cards.ts';
 import { charts } from './charts.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
@@ -25,19 +25,19 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   path: '/',
   title: 'Overview',
   regions: async () => {
-    const [now, saved] = await Promise.all([overview(), samples()]);
-    const fresh = freshness(now);
-    if (!now.value)
+    const [reading, saved] = await Promise.all([overview(), samples()]);
+    const fresh = freshness(reading);
+    if (!reading.value)
       return {
-        verdict: html`<p class="verdict bad">Unknown: ${now.problem ?? 'no data'}.</p>`,
-        fresh: freshness({ ...now, problem: null }),
+        verdict: html`<p class="verdict bad">Unknown: ${reading.problem ?? 'no data'}.</p>`,
+        fresh: freshness({ ...reading, problem: null }),
       };
-    const { facts, report } = now.value;
-    const active = report.generations.find((one) => one.number === report.active);
+    const { facts, report } = reading.value;
+    const active = report.generations.find(({ number }) => number === report.active);
     return {
-      ...renderVerdict(now.value, active, staleness(now)),
+      ...renderVerdict(reading.value, active, staleVerdict(reading)),
       load: isFirstLoad(active) ? firstLoad(active) : html``,
-      tiles: tiles(now.value, active),
+      tiles: tiles(reading.value, active),
       builds: html`${report.generations.filter(isBuild).map((build) => buildLink(facts, build))}`,
       charts: saved.value ? charts(facts, saved.value) : html``,
       replicas: html`${replicasTable(facts)} ${notCountedList(facts)}`,
@@ -66,21 +66,21 @@ function renderVerdict({ facts, findings, report }: Overview, active: Active, st
   );
   const isOnlyLoading = isFirstLoad(active) && otherFindings.every(({ severity }) => severity !== 'bad');
   const verdictClass = isOnlyLoading ? 'warn' : classes[report.verdict];
-  const fix = namedFinding?.fix ? command(namedFinding.fix) : html``;
+  const fix = namedFinding?.fix ? commandToCopy(namedFinding.fix) : html``;
   return {
     verdict: stale ?? html`<p class="verdict ${verdictClass}">${withAges(report.sentence)} ${fix}</p>`,
-    findings: cards(otherFindings),
+    findings: findingCards(otherFindings),
   };
 }
 
 const buildLink = (facts: Facts, build: GenerationReport): Html => {
-  const { generation } = facts.generations.find((one) => one.generation.number === build.number) ?? {};
+  const { generation } = facts.generations.find((known) => known.generation.number === build.number) ?? {};
   return html`<h2><a href="/generations">Generation ${build.number}: ${build.condition}</a></h2>
     ${buildSteps(build, generation?.report?.differences)}`;
 };
 
 const deadLettersText = ({ deadLetters }: Overview['report']): Html =>
-  deadLetters === null ? html`not counted` : number(deadLetters);
+  deadLetters === null ? html`not counted` : numberCell(deadLetters);
 
 /** The parts that MongoDB refused to count. */
 const notCountedList = ({ notCounted }: Facts): Html =>
@@ -101,10 +101,10 @@ function tiles({ facts, findings, report }: Overview, active: Active): Html {
       ['Data-As-Of', dataAsOf(active, facts.now), lagClass],
       ['Records to apply', recordsToApply(active), classOf('kafka', 'leaders')],
       ['Dead letters', html`<a href="/dead-letters">${deadLettersText(report)}</a>`, classOf('dead-letters')],
-      ['API replicas', number(facts.replicas.length), classOf('api')],
+      ['API replicas', numberCell(facts.replicas.length), classOf('api')],
       [
         'Projectors',
-        html`<a href="/lag">${number(members?.length ?? null)}</a>`,
+        html`<a href="/lag">${numberCell(members?.length ?? null)}</a>`,
         classOf('projectors', 'group'),
       ],
       ['Generation', html`<a href="/generations">${report.active ?? 'none yet'}</a>`],
@@ -116,15 +116,15 @@ function tiles({ facts, findings, report }: Overview, active: Active): Html {
 function dataAsOf(active: Active, now: Date): Html {
   const lagSeconds = active?.lagSeconds ?? null;
   const watermark = lagSeconds === null ? null : active?.watermark;
-  return html`${watermark ? ago(watermark, now) : 'none yet'} <small>lag ${seconds(lagSeconds)}</small>`;
+  return html`${watermark ? ago(watermark, now) : 'none yet'} <small>lag ${secondsCell(lagSeconds)}</small>`;
 }
 
 /** The number of records, and how fast it falls. The first load shows its pace above the tiles. */
 function recordsToApply(active: Active): Html {
   const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
-  if (!active || !isLagKnown) return html`<a href="/lag">${number(null)}</a> <small></small>`;
+  if (!active || !isLagKnown) return html`<a href="/lag">${numberCell(null)}</a> <small></small>`;
   const pace = isFirstLoad(active) ? '' : paceText(active);
-  return html`<a href="/lag">${number(active.lag)}</a> <small>${pace}</small>`;
+  return html`<a href="/lag">${numberCell(active.lag)}</a> <small>${pace}</small>`;
 }
 
 const replicasTable = ({ replicas }: Facts): Html =>
@@ -139,8 +139,8 @@ const replicasTable = ({ replicas }: Facts): Html =>
           return [
             html`${processText(replica)}`,
             html`${release}`,
-            generation === null ? html`none yet` : number(generation),
-            number(requestCount),
+            generation === null ? html`none yet` : numberCell(generation),
+            numberCell(requestCount),
           ];
         }),
       );
