@@ -42,22 +42,22 @@ export const apiSettings = {
   API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
     .describe(
-      'Open connections, about 80 KB each, a tenth of them for one client address (IPv6: /64) unless it is a trusted proxy; further ones are closed unanswered',
+      'Maximum of open connections, about 80 KB each. One client address (IPv6: /64) may open a tenth of them, unless it is a trusted proxy',
     ),
   API_KEEP_ALIVE_SECONDS: integer(5, 86_400)
     .default(65)
     .describe(
-      'Seconds that an idle connection stays open: longer than the idle time-out of the load balancer, which otherwise uses closing connections',
+      'Seconds that an idle connection stays open. Must be longer than the idle timeout of the load balancer, which otherwise uses closing connections',
     ),
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      '[Requests in progress](run.md#connections-and-requests-in-progress) with a valid key; further ones get 503, or 429 above the share of an organization or a key',
+      'Maximum of [requests in progress](run.md#connections-and-requests-in-progress) with a valid key; above it, a request gets 503, or 429 above a share',
     ),
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that [requests in progress](run.md#connections-and-requests-in-progress) may hold; further reads wait up to 10 s, then get 503 or 429',
+      'Megabytes that [requests in progress](run.md#connections-and-requests-in-progress) may take; above it, reads wait up to 10 s, and then get 503 or 429',
     ),
   API_BASE_URL: webAddress
     .optional()
@@ -92,13 +92,13 @@ export const apiSettings = {
     )
     .optional()
     .describe(
-      'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',
+      'Redis or Valkey in which all API processes share their counts; if it is unset or unavailable, each process counts on its own',
     )
     .meta(orFile),
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(5)
     .describe(
-      'Seconds after SIGTERM in which `/readyz` answers 503 and the API still accepts connections, so that load balancers take it out of service',
+      'Seconds after SIGTERM in which `/readyz` answers 503 and the API still accepts connections, so that load balancers stop using it in time',
     ),
   ...commonSettings,
 };

@@ -21,14 +21,14 @@ export const consoleSettings = {
     .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
     .default([])
     .describe(
-      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; the console refuses other names',
+      'Host names, separated by commas, at which browsers reach the console, in addition to `localhost` and IP addresses; it refuses other names',
     ),
   CONSOLE_TOKEN: z
     .string()
     .min(tokenLengthMin, `must have ${tokenLengthMin} characters or more`)
     .optional()
     .describe(
-      'Token that every request must carry, as `Authorization: Bearer`, which a proxy may add, or as the password that the browser asks for (with any user name)',
+      'Token that every request must carry, as `Authorization: Bearer` (a proxy may add it), or as the password in the browser (with any user name)',
     )
     .meta(orFile),
 };

@@ -9,7 +9,7 @@ export const deploymentSetting = {
     .enum(deployments)
     .default('source')
     .describe(
-      'Form of the next commands that the CLI and the console print: `source` (a clone), `compose` or `helm`, which set it themselves',
+      'Form of the next commands that the CLI and the console print: `source` (a clone), `compose` or `helm`. Compose and the chart set it',
     ),
 };
 

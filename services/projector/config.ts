@@ -20,7 +20,7 @@ export const projectorSettings = {
   KAFKA_SESSION_TIMEOUT_MS: integer(1_000, 300_000)
     .default(30_000)
     .describe(
-      'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
+      'Milliseconds without a heartbeat after which the group assigns the partitions of a projector to other projectors',
     ),
   // A date beyond the range of JavaScript would be stored as 1970, and the tombstone would expire immediately.
   TOMBSTONE_DAYS: integer(1, 36_500)
@@ -36,7 +36,7 @@ export const projectorSettings = {
   LATENESS_ALLOWANCE_SECONDS: decimal(0)
     .default(5)
     .describe(
-      'Seconds after its `time` within which the source system publishes an event and commits its transaction; `Data-As-Of` lags by as much',
+      'Seconds after its `time` within which the source system publishes an event and commits its transaction; `Data-As-Of` lags by this time',
     ),
 };
 

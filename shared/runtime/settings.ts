@@ -40,7 +40,9 @@ export const commonSettings = {
   ADMIN_HOST: z
     .string()
     .optional()
-    .describe('Address that `ADMIN_PORT` listens on; unset = all, because probes may come from another host'),
+    .describe(
+      'Address that `ADMIN_PORT` listens on; unset = all, because probes may come from a different host',
+    ),
 };
 
 export const storeSettings = {

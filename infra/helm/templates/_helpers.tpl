@@ -15,7 +15,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* A version as a label, which may not have "+": Flux appends "+" and the revision to versions. */}}
+{{/* A version as a label. A label must not contain "+", and Flux appends "+" and the revision to versions. */}}
 {{- define "support.label" -}}
 {{ . | replace "+" "_" | trunc 63 | trimAll "-_." | quote }}
 {{- end }}
@@ -136,9 +136,9 @@ the value for all pods.
 {{/*
 The replicas of a Deployment: (dict "root" $ "name" … "replicas" … "isScaled" … "scaler" (list <apiVersion> <kind>)).
 
-While an autoscaler decides, the field is absent. But if an earlier revision had the field, Kubernetes would set one replica
-when the field disappears. The chart then writes the number that runs, in this and all later upgrades: an annotation of the
-autoscaler records that.
+While an autoscaler is on, the field is absent. But if an earlier revision had the field, Kubernetes would set one replica
+when the field disappears. So the chart then writes the current number of replicas, in this and all later upgrades. An
+annotation of the autoscaler records this case.
 */}}
 {{- define "support.replicas" -}}
 {{- if .isScaled }}

@@ -1,8 +1,8 @@
 {{/*
-An expression of infra/monitoring, for the series of this release alone: one Prometheus may hold the series of several
-namespaces and releases. The template adds matchers to each selector. The Prometheus Operator gives these labels to the
-series of this release's Services, and rules give theirs to recorded series. Series of kube-state-metrics are selected by
-the names of this release's Jobs.
+Restricts an expression of infra/monitoring to the series of this release, because one Prometheus may contain the series of
+several namespaces and releases. The template adds matchers to each selector. The Prometheus Operator adds these labels to the
+series of this release's Services, and the rules add them to recorded series. For series of kube-state-metrics, the matchers
+select the names of this release's Jobs.
 */}}
 {{- define "support.expression" -}}
 {{- $fullname := include "support.fullname" .root }}

@@ -61,7 +61,7 @@ volumes: {{- . | nindent 2 }}
 {{ include "support.field" (list . "extraVolumeMounts") }}
 {{- end }}
 
-{{/* Variables that the chart sets, by its own ports, files and generations. */}}
+{{/* Variables that the chart sets, from its own ports, files and generations. */}}
 {{- define "support.fixedVariables" -}}
 {{- $fixed := dict }}
 {{- with .generation }}
@@ -88,9 +88,9 @@ volumes: {{- . | nindent 2 }}
 {{- end }}
 
 {{/*
-The settings are in the pod template, not in a ConfigMap. So a wrong setting breaks only the pods of the new template: a
-pod that replaces one of an earlier template has the settings of that template. Each variable has one entry, and one in
-`env` takes the place of a setting. $ is doubled, because Kubernetes would replace $(NAME).
+The settings are in the pod template, not in a ConfigMap. So a wrong setting breaks only the pods of the new template: the
+replacement of a pod of an earlier template has the settings of that template. Each variable has one entry, and an entry in
+`env` overrides a setting. $ is doubled, because Kubernetes would replace $(NAME).
 */}}
 {{- define "support.env" -}}
 {{- $own := include "support.field" (list . "env") | fromYamlArray }}
@@ -128,13 +128,13 @@ env: {{- include "support.env" . | nindent 2 }}
 {{- with include "support.volumeMounts" . | trim }}
 volumeMounts: {{- . | nindent 2 }}
 {{- end }}
-# So `kubectl describe pod` shows the last lines of the log of a container that has failed.
+# With this policy, `kubectl describe pod` shows the last log lines of a failed container.
 terminationMessagePolicy: FallbackToLogsOnError
 securityContext: {{- toYaml .root.Values.securityContext | nindent 2 }}
 resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
 {{- end }}
 
-{{/* Further containers of a Deployment's pod. A Job would wait for them for ever. */}}
+{{/* Additional containers in the pods of Deployments. A Job would wait for them forever. */}}
 {{- define "support.extraContainers" -}}
 {{- with include "support.field" (list . "extraContainers") }}
 {{- . }}
@@ -142,9 +142,9 @@ resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
 {{- end }}
 
 {{/*
-Spreads the replicas of one template over nodes; pods that a rollout replaces do not count. Spreads over zones only if the
-operator asks for it: the scheduler ranks only nodes with the label of each constraint, and without labels of zones none
-would have it.
+Spreads the pods of one template over nodes, without counting pods that a rollout replaces. Spreads them over zones only if
+the operator asks for it. The scheduler ranks only nodes that have the label of each constraint, so without zone labels it
+would rank none.
 */}}
 {{- define "support.spread" -}}
 {{- if not (include "support.field" (list . "topologySpreadConstraints")) -}}
@@ -165,7 +165,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* The probes of the admin port. One failed readiness probe is enough: a replica that stops answers 503 on purpose. */}}
+{{/* The probes of the admin port. One failed readiness probe is enough, because a process that shuts down answers 503. */}}
 {{- define "support.probes" -}}
 startupProbe:
   httpGet: { path: /livez, port: admin }
