@@ -231,11 +231,8 @@ export async function removeSkips(
   generation: number,
   log?: Pick<TopicPartition, 'topic' | 'partition'>,
 ): Promise<void> {
-  const filter: Filter<LedgerSpan> = { 'skips.generations': generation };
-  if (log) {
-    filter.topic = log.topic;
-    filter.partition = log.partition;
-  }
+  const filter: Filter<LedgerSpan> = log ? { topic: log.topic, partition: log.partition } : {};
+  filter['skips.generations'] = generation;
   const skipped = await readSpanIds(control, filter);
   await changeSpans(control, skipped, (span) => removeGenerationFromSkips(span, generation));
 }
