@@ -29,12 +29,20 @@ const aliasesOf = (name: string, source: string): string[] => [
   ),
 ];
 
+/** The callbacks that only increment a counter, as in `onLost: () => metrics.lost.inc()`. */
+const callbacksOf = (name: string, source: string): string[] =>
+  [...source.matchAll(new RegExp(`(\\w+): \\([^()]*\\) => metrics\\.${name}\\.inc\\(`, 'g'))].map(
+    ([, callback = '']) => callback,
+  );
+
 // A counter that nothing increments is exported as 0 for ever, and its alert never fires.
 describe.each(['api', 'projector'] as const)('the %s', (service) => {
   test.each(counters[service].map(([name]) => name))('increments %s', async (name) => {
     const source = await sourceOf(service);
     const isIncremented = (alias: string) => new RegExp(`\\b${alias}\\??\\.inc\\(`).test(source);
     expect(aliasesOf(name, source).filter(isIncremented)).not.toEqual([]);
+    const isCalled = (callback: string) => new RegExp(`\\b${callback}(\\?\\.)?\\(`).test(source);
+    expect(callbacksOf(name, source).filter((callback) => !isCalled(callback))).toEqual([]);
   });
 });
 
