@@ -82,9 +82,7 @@ function createProgram(programName: string, output: { help: string; error: strin
       writeOut: (text) => (output.help += text),
       writeErr: (text) => (output.error += text),
     })
-    .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, joins documents again, re-drives or deletes dead letters, and creates, archives and blocks API keys.',
-    )
+    .description('Manages the read models: their topics, generations, documents, dead letters and API keys.')
     .version(release)
     .helpCommand(false);
   addTopics(program, select);

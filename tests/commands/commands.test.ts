@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { markdownTable } from '../../infra/docs-tables/markdown.ts';
+import { helpVerbs } from '../support/help-verbs.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { explainIndexes, recordCommands } from './record.ts';
-import { drop, operate, project, rebuild, serve } from './representative-run.ts';
+import { drop, operate, project, rebuild, serve, usedArguments } from './representative-run.ts';
 
 const page = 'docs/internals/commands.md';
 const commands = recordCommands(process.env.MONGODB_URL ?? '');
@@ -35,6 +36,8 @@ test(`the services send no shape that ${page} does not list (UPDATE_GOLDEN=1 wri
   await explainIndexes(mongo, commands.recorded);
   await drop(projector);
   await explainIndexes(mongo, commands.recorded);
+  const isUsed = (verb: string[]) => usedArguments.some((args) => args.startsWith(`${verb.join(' ')} `));
+  expect(helpVerbs().filter((verb) => !isUsed(verb))).toEqual([]);
   expect([...commands.concernFaults]).toEqual([]);
   const recorded = [...commands.recorded.values()];
   const table = markdownTable(

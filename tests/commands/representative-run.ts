@@ -134,20 +134,26 @@ export async function serve({ environment }: Projector): Promise<string> {
 
 type Verb = (...args: string[]) => Promise<void>;
 
+/** The arguments of the commands of the CLI that the run has used. */
+export const usedArguments: string[] = [];
+
 /** Runs commands of the CLI, and fails at an exit code that is not among `codes`. */
 const verbOf =
   ({ cli }: Projector, codes = [0, 1]): Verb =>
   async (...args) => {
+    usedArguments.push(`${args.join(' ')} `);
     const { code, errors } = await cli(...args);
     if (!codes.includes(code)) throw new Error(`${args.join(' ')} exited ${code}: ${errors}`);
   };
 
 export async function operate(projector: Projector, requestId: string): Promise<void> {
   const run = verbOf(projector);
+  await verbOf(projector, [0])('topics', 'create');
   await run('status');
   for (const role of ['cli', 'projector', 'api']) await run('check', role);
   await run('trace', requestId);
   for (const id of ['ti_1', 'msg_0000', 'conv_0000', 'con_1']) await run('explain', id);
+  await verbOf(projector, [0])('keys', 'create', '--org', 'org_1');
   await run('keys', 'list', '--org', 'org_1');
   await run('keys', 'block', 'key_1', '--why', 'test');
   await run('keys', 'list');
@@ -181,6 +187,7 @@ export async function rebuild(projector: Projector): Promise<void> {
   await run('rebuild', 'promote', '2', '--why', 'test');
   await run('rebuild', 'rollback', '1', '--why', 'test');
   await run('rebuild', 'promote', '2', '--why', 'test');
+  await run('rebuild', 'keeps', '1', '2');
 }
 
 /** Accepts a gap of the active generation, and drops the formerly active generation. */
