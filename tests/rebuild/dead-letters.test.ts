@@ -62,6 +62,20 @@ describe('dead letters of several generations', () => {
     expect(await Promise.all(refused.map(generationsLacking))).toEqual([[1], [2]]);
   });
 
+  test('without bytes yet are refused, and the others are re-driven, if the command does not read Kafka', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    // given a dead letter whose projector has not stored its bytes yet
+    const early = await rejectedOn('tag_20', [1]);
+    await recordBytesOf(rebuild.control).deleteOne({ _id: early });
+    const complete = await rejectedOn('tag_21', [1]);
+    const detail = 'its bytes were stored or removed during the redrive: run the command again';
+    expect(await redrive(early, complete)).toMatchObject({
+      ...{ applied: 1, refused: 1 },
+      refusals: [{ id: early, detail }],
+    });
+    expect(await isIn(1, 'tag_21')).toBe(true);
+  });
+
   test('stay open if their generation is dropped while they are re-driven', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
     const id = await rejectedOn('tag_8', [2]);

@@ -79,7 +79,11 @@ async function readFromStore({ control }: ReadDeps, entries: LedgerRecord[]): Pr
 async function* readFromLog({ readRecords }: ReadDeps, entries: LedgerRecord[]): AsyncGenerator<ReadBatch> {
   const [first] = entries;
   if (!first) return;
-  if (!readRecords) throw new Error('the bytes of some dead letters were removed during the redrive');
+  if (!readRecords) {
+    // When the command began, MongoDB had the bytes of each dead letter, so the command has not connected to Kafka.
+    yield { readable: [], refused: entries.map(refuseUnread) };
+    return;
+  }
   const byOffset = Map.groupBy(entries, ({ offset }) => offset);
   const missing = new Set(entries);
   let offsets = [...byOffset.keys()];
@@ -97,6 +101,13 @@ async function* readFromLog({ readRecords }: ReadDeps, entries: LedgerRecord[]):
   }
   yield { readable: [], refused: [...missing].map(refuseLost) };
 }
+
+const refuseUnread = (entry: LedgerRecord): RedriveResult => ({
+  id: recordId(entry),
+  outcome: 'refused',
+  reason: entry.reason,
+  detail: 'its bytes were stored or removed during the redrive: run the command again',
+});
 
 const refuseLost = (entry: LedgerRecord): RedriveResult => ({
   id: recordId(entry),
