@@ -305,19 +305,22 @@ export function requireVersion(
 }
 
 /**
- * Returns the registry. Without one, registers generation 1 as active, unless something of an earlier read model is
- * left: then throws `RegistryLost`.
+ * Returns the registry; null if there is no read model yet. Throws `RegistryLost` if only other parts of one are left.
  */
-export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
+export async function findRegistry(control: Db): Promise<GenerationRegistry | null> {
   const existing = await readRegistry(control);
   if (existing) return existing;
   const places = await findReadModel(control);
-  if (places.length === 0) return registerFirst(control);
-  // Another projector that starts now may have created the registry, and then its first progress.
+  if (places.length === 0) return null;
+  // A projector that starts now may have created the registry, and then its first progress.
   const createdByOther = await readRegistry(control);
   if (createdByOther) return createdByOther;
   throw new RegistryLost(places);
 }
+
+/** Returns the registry. Without a read model, registers generation 1 as active. */
+export const ensureRegistry = async (control: Db): Promise<GenerationRegistry> =>
+  (await findRegistry(control)) ?? registerFirst(control);
 
 async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);

@@ -2,24 +2,21 @@ import type { Db } from 'mongodb';
 import type { Collections } from '../store/structures.ts';
 import {
   type Acceptance,
+  findRegistry,
   type Generation,
   generationOf,
   type GenerationRegistry,
   type GenerationState,
-  readRegistry,
   RebuildRefused,
-  RegistryLost,
   replaceRegistry,
 } from './generations.ts';
-import { findReadModel, type Manifest, manifestOf } from './manifest.ts';
+import { type Manifest, manifestOf } from './manifest.ts';
 import { partitionKey, type TopicPartition } from './topic-partition.ts';
 
 /** The registry. Throws `RebuildRefused` before a projector has first started, and `RegistryLost` if it was lost. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {
-  const registry = await readRegistry(control);
+  const registry = await findRegistry(control);
   if (registry) return registry;
-  const places = await findReadModel(control);
-  if (places.length > 0) throw new RegistryLost(places);
   throw new RebuildRefused(
     'there is no read model yet, because no projector has started on this database: check DATABASE_NAME',
   );

@@ -39,6 +39,17 @@ test('projectors that start together on an empty database all follow generation 
     });
 });
 
+test('a command that reads the registry while the first projector registers it does not find it lost', async () => {
+  await withControl(async (control) => {
+    await ensureRegistry(control);
+    // The first read comes before the registration.
+    const reads = ['none'];
+    const collection = (name: string) => control.collection(reads.pop() ?? name);
+    const early = Object.assign(Object.create(control) as Db, { collection });
+    expect(await requireRegistry(early)).toMatchObject({ generation: 1 });
+  });
+});
+
 const at = new Date();
 const ofGeneration = (control: Db) => generationDatabase(control.client, control.databaseName, 7);
 
