@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { MongoClient } from 'mongodb';
 import { estimateDocuments } from '../../services/operations/counts.ts';
-import { recordedPositions } from '../../services/projector/progress/progress.ts';
+import { readSavedPositions } from '../../services/projector/progress/progress.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import type { Stack } from '../dev-servers/provider.ts';
@@ -65,7 +65,7 @@ export async function readProgress({ admin, mongo, name, topics }: Connections) 
   const generation = (await activeGeneration(control))?.generation ?? 1;
   const [ends, positions, documents] = await Promise.all([
     endOffsets(admin, topics),
-    recordedPositions(control, generation),
+    readSavedPositions(control, generation),
     estimateDocuments(generationDatabase(mongo, name, generation)),
   ]);
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);

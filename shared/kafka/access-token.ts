@@ -36,8 +36,8 @@ export function createAccessTokens(
   settings: TokenSettings,
   nowMs: () => number = () => performance.now(),
 ): AccessTokens {
-  let token: Promise<string> | null = null;
-  let current: string | null = null;
+  let request: Promise<string> | null = null;
+  let currentToken: string | null = null;
   let usedUntilMs = 0;
   const renew = async () => {
     const requestedMs = nowMs();
@@ -45,20 +45,20 @@ export function createAccessTokens(
     try {
       const { access_token: value, expires_in: lifetimeSeconds } = await requestToken(settings);
       usedUntilMs = requestedMs + lifetimeSeconds * 1_000 * usedFraction;
-      current = value;
+      currentToken = value;
       return value;
     } catch (error) {
-      token = null;
+      request = null;
       throw error;
     }
   };
   return {
     get: () => {
-      if (token === null || nowMs() >= usedUntilMs) token = renew();
-      return token;
+      if (request === null || nowMs() >= usedUntilMs) request = renew();
+      return request;
     },
     discard: (value) => {
-      if (value === current) token = null;
+      if (value === currentToken) request = null;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
-import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
+import { eraseDeadLetters, eraseSince, findErasures } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import {
@@ -102,7 +102,7 @@ describe('the dead letters about a deleted entity', () => {
         ...(op === 'tombstone' && { tombstonePosition: position(3) }),
       };
       const envelopes = { readEnvelopes: async () => [stored] };
-      const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
+      const erasures = await findErasures(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the projector erases the dead letter from before the deletion, and keeps the later one
       await eraseDeadLetters(deps(), erasures);
       const left = await standingLetters(opened.control);

@@ -1,7 +1,7 @@
 import type { Admin, RecordMetadata } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { endOffsets } from '../../infra/sample-data/publish.ts';
-import { recordedPositions } from '../../services/projector/progress/progress.ts';
+import { readSavedPositions } from '../../services/projector/progress/progress.ts';
 import { eventually, type Wait } from './eventually.ts';
 
 /** Offsets by `<topic>/<partition>`. */
@@ -43,7 +43,7 @@ export async function reached(
     const before = missing.join();
     await eventually(
       async () => {
-        const positions = await recordedPositions(control, generation);
+        const positions = await readSavedPositions(control, generation);
         missing = [...ends].flatMap(([key, end]) => {
           const position = positions.get(key) ?? 0;
           return position < end ? [`${key}: ${position} of ${end}`] : [];

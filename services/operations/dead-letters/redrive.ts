@@ -9,7 +9,7 @@ import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { parseRecord } from '../../projector/apply/parse-record.ts';
 import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
-import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
+import { eraseDeadLetters, findErasures } from '../../projector/dead-letters/erase.ts';
 import type { Change } from '../../projector/events/change.ts';
 import { type Entity, evolve } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
@@ -116,7 +116,7 @@ async function applyDeadLetters(
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
   await storeOutcomes(deps, readable, rejections);
-  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
+  await eraseDeadLetters(deps, await findErasures(deps.store, kind, { changes, rejected }));
   return rejections;
 }
 

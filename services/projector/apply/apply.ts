@@ -21,28 +21,28 @@ export type Applier = {
   setOneAtATime: (isOn: boolean) => void;
 };
 
-/** A chunk that waits to be applied, and the promise of its effect. */
-type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
+/** A chunk that waits to be applied, and the functions that settle the promise of its effect. */
+type WaitingChunk = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
   chunk: TakenChunk;
   attempt: Attempt;
 };
 
 type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeconds'>;
 
-/** The number of records from which a chunk gains nothing from a group. It then begins immediately, beside others. */
+/** A chunk of at least this number of records gains nothing from a group, so it begins immediately. */
 const largeChunkRecords = 300;
-/** The number of records from which a group takes no further chunk. */
+/** A group of at least this number of records takes no further chunk. */
 const groupRecordsMax = 1_000;
 /** The pause after a group, in milliseconds. In this time its partitions hand over chunks for the next group. */
 const gatherMs = 10;
 
 /** Applies chunks: a small chunk in a group with others that wait, so that they share their commands. */
 export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applier {
-  const waiting: Waiting[] = [];
+  const waiting: WaitingChunk[] = [];
   let isOneAtATime = false;
   let isApplyingGroups = false;
-  const takeGroup = (): Waiting[] => {
-    const group: Waiting[] = [];
+  const takeGroup = (): WaitingChunk[] => {
+    const group: WaitingChunk[] = [];
     let records = 0;
     while (records < groupRecordsMax) {
       const next = waiting.shift();
@@ -55,7 +55,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     }
     return group;
   };
-  const applyGroup = async (group: Waiting[]): Promise<void> => {
+  const applyGroup = async (group: WaitingChunk[]): Promise<void> => {
     if (group.length === 0) return;
     try {
       const secondPhases = await applyTwoPhases(deps, metrics, group);
@@ -63,8 +63,8 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error);
       // One chunk may be the cause. As separate groups, only this chunk fails again, and the others succeed.
-      for (const member of group) {
-        const attempt = applyGroup([member]);
+      for (const waitingChunk of group) {
+        const attempt = applyGroup([waitingChunk]);
         if (isOneAtATime) await attempt;
       }
     }
@@ -81,13 +81,13 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   return {
     apply: (chunk, attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
-      const member = { chunk, attempt, resolve, reject };
+      const waitingChunk = { chunk, attempt, resolve, reject };
       if (!isOneAtATime && chunk.records.length >= largeChunkRecords) {
-        void applyGroup([member]);
+        void applyGroup([waitingChunk]);
         return promise;
       }
       attempt.onQueued?.(isOneAtATime);
-      waiting.push(member);
+      waiting.push(waitingChunk);
       if (!isApplyingGroups) void applyGroups();
       return promise;
     },
@@ -102,7 +102,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
 async function applyTwoPhases(
   deps: FinishDeps,
   { batchSeconds, batchRecords, stageSeconds }: ApplierMetrics,
-  group: Waiting[],
+  group: WaitingChunk[],
 ): Promise<Promise<Applied>[]> {
   const endTimer = batchSeconds.startTimer();
   const begunMs = performance.now();

@@ -2,7 +2,7 @@ import { projectorError, type Rejection } from '../../../shared/control/rejectio
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
-import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
+import { eraseDeadLetters, findErasures } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
 import type { Applied, Attempt, Chunk } from '../hand-over.ts';
@@ -62,13 +62,13 @@ const neverAborted = new AbortController().signal;
 
 /**
  * Phase 1: applies the changes of chunks together. On return, their effect is durable, except the large fan-outs in the
- * outcome: `finish` each chunk next.
+ * outcome. Call `finish` for each chunk next.
  */
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<GroupOutcome> {
   const [only, ...others] = chunks;
   if (only && others.length === 0) return applyIsolated(depsOfAttempt(deps, only), only);
   // A group continues if the group of consumers revokes the partition of one of its chunks. That is safe, because each
-  // write is guarded. No partition is shown how many documents the whole group has still to refresh.
+  // write is guarded. No partition shows how many documents the group has still to refresh.
   const onProgress = () => chunks.forEach(({ attempt }) => attempt.onProgress());
   return applyTogether({ ...deps, signal: neverAborted, onProgress, onStalled: giveUp }, chunks);
 }
@@ -85,8 +85,8 @@ export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Grou
     deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
   // Only dead letters with stored bytes have anything to erase. The sweep looks for the entities of skipped records:
   // MongoDB may fail to read their documents, and the partition must go on.
-  const read = attached.filter(({ rejection }) => rejection.reason !== 'skipped');
-  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: read }));
+  const notSkipped = attached.filter(({ rejection }) => rejection.reason !== 'skipped');
+  await eraseDeadLetters(deps, await findErasures(deps.store, kind, { changes, rejected: notSkipped }));
   return {
     events: changes.length,
     rejected: standing.map(({ rejection }) => rejection.reason),
@@ -130,7 +130,9 @@ function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDep
 
 /** Applies one chunk, and rejects the changes for which the engine's code throws. */
 async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<GroupOutcome> {
-  const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
+  const { results: done, failed } = await isolate(changes, (part) =>
+    applyTogether(deps, [{ kind, changes: part }]),
+  );
   return {
     rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
     repeated: new Set(done.flatMap(({ repeated }) => [...repeated])),

@@ -8,7 +8,7 @@ export type ByteShares = {
   filled: () => Promise<number>;
 };
 
-/** Each topic has the same share of a bound in megabytes, so that a flood on one leaves the others theirs. */
+/** Each topic has the same share of a bound in megabytes, so that a flood on one topic leaves room for the others. */
 export const shareOf = (megabytesMax: number, topics: string[]): number =>
   Math.floor((megabytesMax * 1024 * 1024) / topics.length);
 
@@ -18,7 +18,7 @@ export const filledPart = (sizes: Map<string, number>, shareBytes: number): numb
 
 /** How long a measurement is used, in milliseconds. */
 const measuredForMs = 5_000;
-/** The part of a share after whose addition by this process the bytes are measured again. */
+/** After this process has added this part of a share, the bytes are measured again. */
 const measureAfterPart = 1 / 8;
 
 /**
@@ -33,7 +33,7 @@ export function createByteShares(
   let sizes = new Map<string, number>();
   let measuredMs = -Infinity;
   let addedBytes = 0;
-  const measured = async (): Promise<Map<string, number>> => {
+  const readSizes = async (): Promise<Map<string, number>> => {
     if (nowMs() - measuredMs < measuredForMs && addedBytes < shareBytes * measureAfterPart) return sizes;
     sizes = await measure();
     measuredMs = nowMs();
@@ -41,11 +41,11 @@ export function createByteShares(
     return sizes;
   };
   return {
-    left: async (topic) => shareBytes - ((await measured()).get(topic) ?? 0),
+    left: async (topic) => shareBytes - ((await readSizes()).get(topic) ?? 0),
     add: (topic, bytes) => {
       addedBytes += bytes;
       sizes.set(topic, (sizes.get(topic) ?? 0) + bytes);
     },
-    filled: async () => filledPart(await measured(), shareBytes),
+    filled: async () => filledPart(await readSizes(), shareBytes),
   };
 }

@@ -85,7 +85,7 @@ function identityOf(record: KafkaRecord): Pick<RecordBytes, 'orgId' | 'versioned
  */
 export const attachedBytesMax = 8 * 1024 * 1024;
 
-/** The size of a document without the bytes. By it, the share of a topic also bounds the number of small documents. */
+/** The size of a document without the bytes. Counting it also bounds the number of small documents of a topic. */
 const documentOverheadBytes = 1024;
 /**
  * The most bytes that MongoDB adds to the name and value of a header. Without them, many small headers would seem free.
@@ -97,7 +97,7 @@ function measure({ key, value, headers }: KafkaRecord, decoded: RecordHeader[]) 
   const keyAndValue = (key?.length ?? 0) + (value?.length ?? 0);
   // A name that is not UTF-8 takes up to three times its bytes as a text.
   const stored = decoded.reduce(
-    (sum, one) => sum + Buffer.byteLength(one.name) + (one.value?.length ?? 0),
+    (sum, { name, value: headerValue }) => sum + Buffer.byteLength(name) + (headerValue?.length ?? 0),
     0,
   );
   const size = keyAndValue + stored + decoded.length * headerOverheadBytes + documentOverheadBytes;

@@ -1,6 +1,6 @@
 import type { Change } from '../events/change.ts';
 import type { StoredEnvelope } from '../materialize/store.ts';
-import { erasuresAmong } from './erase.ts';
+import { findErasures } from './erase.ts';
 
 /** A deleted contact. */
 const envelope = { _id: 'con_1', orgId: 'org_1', version: 2, deletedAt: new Date(0) } as StoredEnvelope;
@@ -15,7 +15,7 @@ test('a large batch erases the dead letters of all its deleted entities', async 
     { length: 1_001 },
     (_, index) => ({ op: 'delete', id: `con_${index}`, orgId: 'org_1', version: 2 }) as Change,
   );
-  const erasures = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
+  const erasures = await findErasures({ readEnvelopes }, 'contact', { changes, rejected: [] });
   expect(new Set(erasures.map(({ id }) => id)).size).toBe(1_001);
   expect(reads).toEqual([1_000, 1]);
 });
@@ -27,7 +27,7 @@ test('a dead letter without a version is erased up to the latest tombstone of th
     { op: 'delete', id: 'con_1', orgId: 'org_1', version: 2, position: positionAt(10) } as Change,
   ];
   const readEnvelopes = async () => [stored];
-  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
+  const [erasure] = await findErasures({ readEnvelopes }, 'contact', { changes, rejected: [] });
   const isErased = (ms: number) =>
     erasure?.covers({
       _id: '',
@@ -44,7 +44,7 @@ test('a dead letter of a version that only a tombstone has deleted is erased up 
   const stored = { ...envelope, position: positionAt(10), tombstonePosition: positionAt(20) };
   const readEnvelopes = async () => [stored];
   const tombstone = { op: 'tombstone', id: 'con_1', position: positionAt(20) } as Change;
-  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes: [tombstone], rejected: [] });
+  const [erasure] = await findErasures({ readEnvelopes }, 'contact', { changes: [tombstone], rejected: [] });
   const isErased = (ms: number, version: number) =>
     erasure?.covers({
       _id: '',
@@ -60,7 +60,7 @@ test('a dead letter of a version that only a tombstone has deleted is erased up 
 test('a dead letter of a version whose tombstone was in a former log is not erased', async () => {
   const readEnvelopes = async () => [{ ...envelope, position: null }];
   const changes = [{ op: 'delete', id: 'con_1', orgId: 'org_1', version: 1 } as Change];
-  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
+  const [erasure] = await findErasures({ readEnvelopes }, 'contact', { changes, rejected: [] });
   const isErased = (version: number) =>
     erasure?.covers({
       _id: '',

@@ -36,7 +36,7 @@ const idsPerRead = 1_000;
 
 /**
  * Purges the dead letters of deleted entities. They may contain personal data, and a redrive would have no effect. Call
- * it once the deletion is durable, and the bytes of the caller's own dead letters, too: Invariant 14 in
+ * it once the deletion and the bytes of the caller's own dead letters are durable: Invariant 14 in
  * docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
@@ -71,10 +71,10 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
 }
 
 /**
- * Returns which dead letters to erase for each entity that a change deletes, and for each deleted entity that a
- * rejected record names. A late deletion spares newer dead letters.
+ * Finds which dead letters to erase for each entity that a change deletes, and for each deleted entity that a rejected
+ * record names. A late deletion spares newer dead letters.
  */
-export async function erasuresAmong(
+export async function findErasures(
   store: EnvelopeStore,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: RejectedRecord[] },
@@ -84,7 +84,7 @@ export async function erasuresAmong(
     ({ id }) => id,
   );
   const subjects = rejected.flatMap(({ record }) => subjectsOf(kind, record));
-  return erasuresOf(store, kind, [...deletions.keys(), ...subjects], deletions);
+  return findErasuresOf(store, kind, [...deletions.keys(), ...subjects], deletions);
 }
 
 /**
@@ -111,7 +111,7 @@ export async function eraseSince(
       const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;
       const ids = topicLetters.flatMap(({ subjects }) => subjects);
-      await eraseDeadLetters(deps, await erasuresOf(store, kind, ids, new Map()));
+      await eraseDeadLetters(deps, await findErasuresOf(store, kind, ids, new Map()));
     }
   }
 }
@@ -128,7 +128,7 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersPerPage);
 }
 
-async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], deletions: Deletions) {
+async function findErasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], deletions: Deletions) {
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOfId(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
@@ -164,7 +164,9 @@ function revocableErasure(kind: Kind, stored: StoredEnvelope, deletions: Deletio
   const newestDeletedVersion = Math.max(...versions);
   const positions: (Position | null | undefined)[] = deletions.map((deletion) => deletion.position);
   if (deletedAt) positions.push(position, tombstonePosition);
-  const latestDeletionMs = Math.max(...positions.map((one) => one?.timestampMs ?? 0));
+  const latestDeletionMs = Math.max(
+    ...positions.map((deletedAtPosition) => deletedAtPosition?.timestampMs ?? 0),
+  );
   const covers: Erasure['covers'] = (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
     if (versioned?.id !== id) return timestampMs <= latestDeletionMs;
@@ -185,4 +187,7 @@ function deletedVersion(stored: StoredEnvelope): number {
 }
 
 const kindOfId = (kind: Kind, id: string): Kind =>
-  kinds.find((other) => resources[other].idPrefix !== '' && id.startsWith(resources[other].idPrefix)) ?? kind;
+  kinds.find((candidate) => {
+    const { idPrefix } = resources[candidate];
+    return idPrefix !== '' && id.startsWith(idPrefix);
+  }) ?? kind;

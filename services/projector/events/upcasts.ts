@@ -20,6 +20,6 @@ export const newestVersion = (known: Upcasts, kind: Kind): number => (known[kind
  */
 export function upcast(known: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
-  const later = (known[kind] ?? []).slice(schemaVersion - 1);
-  return later.reduce((before, next) => next(before), data as Record<string, unknown>);
+  const upcastsToApply = (known[kind] ?? []).slice(schemaVersion - 1);
+  return upcastsToApply.reduce((older, toNext) => toNext(older), data as Record<string, unknown>);
 }

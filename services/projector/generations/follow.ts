@@ -22,8 +22,8 @@ import { repeat, type RepeatedRun, type Repeating } from '../../../shared/runtim
 import type { Applier } from '../apply/apply.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Positions } from '../partition/positions.ts';
-import { recordedPositions } from '../progress/progress.ts';
-import { lagStart, longestLag, tombstoneBound, tombstoneWarning } from './tombstones.ts';
+import { readSavedPositions } from '../progress/progress.ts';
+import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
@@ -137,7 +137,7 @@ async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null
   const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, currentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
-  const longest = longestLag(seconds, recorded);
+  const longest = lagToRecord(seconds, recorded);
   if (longest > recorded) await changeRegistry(control, storeLongestLag(own.number, longest));
   metrics.maxLag.set(longest);
   return longest;
@@ -171,6 +171,6 @@ async function countRecordsTo(
   control: Db,
   number: number,
 ): Promise<number> {
-  const positions = await recordedPositions(control, number);
+  const positions = await readSavedPositions(control, number);
   return [...ends].reduce((sum, [key, end]) => sum + Math.max(0, end - (positions.get(key) ?? 0)), 0);
 }

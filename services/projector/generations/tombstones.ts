@@ -12,27 +12,29 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
     .toSorted((a, b) => a.keptMs - b.keptMs)[0] ?? null;
 
 /**
- * When the lag of a generation begins. Null before its start: a projector that still waits for brokers or topics has
- * read no entity, so it misses no deletion. A generation of an earlier release has a watermark, but no start.
+ * Returns the time at which the lag of a generation begins; null before its start. A projector that still waits for
+ * brokers or topics has read no entity, so it misses no deletion. A generation of an earlier release has a watermark,
+ * but no start.
  */
 export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Date | null): Date | null =>
   startedAt ?? (watermark && registeredAt);
 
 /** The factor by which a lag must grow before it is recorded again. */
-const recordedStep = 1.1;
+const lagGrowthFactor = 1.1;
 
 /** The shortest lag that is recorded, in seconds. Kafka keeps tombstones for much longer. */
-const recordedFromSeconds = 60;
+const recordedLagMinSeconds = 60;
 
 /**
- * Returns the longest lag to record, in seconds. The recorded lag rises in steps, so a lag of days costs few writes.
+ * Returns the longest lag to record, in seconds: the current lag, or the recorded one until the lag has grown by a
+ * step. A lag of days then costs few writes.
  */
-export const longestLag = (seconds: number, recorded: number): number =>
-  seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
+export const lagToRecord = (seconds: number, recorded: number): number =>
+  seconds >= Math.max(recordedLagMinSeconds, recorded * lagGrowthFactor) ? seconds : recorded;
 
 /**
  * Returns a warning if a lag of the generation was ever longer than Kafka keeps tombstones; null otherwise. Such a
- * generation may have missed tombstones, so it may contain erased entities. The present lag is compared, too, because
+ * generation may have missed tombstones, so it may contain erased entities. The current lag counts as well, because
  * no projector records it while none runs. The longest lag may exceed the recorded one by `recordedStep`.
  */
 export function tombstoneWarning(
@@ -42,11 +44,11 @@ export function tombstoneWarning(
   now: Date,
 ): string | null {
   const { number, longestBehindSeconds = 0 } = generation;
-  // The lag of a build begins with its start. It loads older records, but misses no tombstone by that.
+  // The lag of a build begins with its start. The build loads older records, but misses no tombstone because of that.
   const start = lagStart(generation, watermark) ?? now;
   const currentMs = now.getTime() - Math.max(start.getTime(), watermark?.getTime() ?? 0);
   const recordedMs = longestBehindSeconds * 1_000;
-  if (!bound || Math.max(currentMs, recordedMs * recordedStep) < bound.keptMs) return null;
+  if (!bound || Math.max(currentMs, recordedMs * lagGrowthFactor) < bound.keptMs) return null;
   const hours = (ms: number) => counted(Number((ms / 3_600_000).toFixed(2)), 'hour');
   return (
     `generation ${number} had a lag of ${hours(Math.max(currentMs, recordedMs))}, but ${bound.topic} drops tombstones after ${hours(bound.keptMs)}: ` +

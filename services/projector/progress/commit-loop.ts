@@ -16,7 +16,7 @@ import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import type { RefusalLimit } from '../refusal-limit.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
-import { createProgressRecorder, recordedPositions } from './progress.ts';
+import { createProgressRecorder, readSavedPositions } from './progress.ts';
 
 export type CommitLoopDeps = {
   control: Db;
@@ -143,7 +143,7 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
   for (const [key, { end }] of log.ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions, and have saved their positions.
   if (log.partitions.length > snapshot.filter(isStarted).length) {
-    for (const [key, position] of await recordedPositions(control, generation))
+    for (const [key, position] of await readSavedPositions(control, generation))
       positions.observe(key, { position });
   }
 }

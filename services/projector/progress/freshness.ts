@@ -14,7 +14,7 @@ type CommitRun = {
   snapshot: Snapshot[];
   /** The instant up to which each partition is complete, in milliseconds, by `<topic>/<partition>`; 0 if unknown. */
   completeToMs: Map<string, number>;
-  /** The watermark, and the partition that holds it. */
+  /** The watermark, and the partition that holds it back; null if all records are applied. */
   watermark: Date;
   heldBy: HeldBy | null;
 };
@@ -66,16 +66,18 @@ export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
         const isCaughtUp = partition.position >= (log.ends.get(key)?.end ?? Infinity);
         return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
       };
-      lags = new Map([...byTopic].map(([topic, items]) => [topic, Math.max(...items.map(lagSeconds))]));
+      lags = new Map(
+        [...byTopic].map(([topic, partitions]) => [topic, Math.max(...partitions.map(lagSeconds))]),
+      );
       for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
     },
     observeFailure: (nowMs, error) => {
       observedMs ??= nowMs;
-      const elapsed = (nowMs - observedMs) / 1_000;
+      const elapsedSeconds = (nowMs - observedMs) / 1_000;
       // Records may have arrived since the last successful run.
-      for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
-      metrics.staleness.set(ageSeconds + elapsed);
-      setHeld(classify(error).server === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
+      for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsedSeconds);
+      metrics.staleness.set(ageSeconds + elapsedSeconds);
+      setHeld(classify(error).server === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsedSeconds);
     },
   };
 }
@@ -83,37 +85,37 @@ export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
 const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
 
 /**
- * Returns why the watermark stands; null if no partition holds it, or if another projector applies the partition and
- * knows the cause.
+ * Returns the cause that holds the watermark back. Returns null without one, or if another projector applies the
+ * partition and knows the cause.
  */
 function causeOf({ log, snapshot, heldBy, asOf }: CommitRun): HoldCause | null {
   if (heldBy === null) return null;
   if (log.unreachable.length > 0 || !log.ends.has(partitionKey(heldBy))) return 'unreadable';
-  return ownOf(snapshot, heldBy)?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
+  return ownSnapshotOf(snapshot, heldBy)?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
 }
 
-const ownOf = (snapshot: Snapshot[], heldBy: HeldBy): Snapshot | undefined =>
+const ownSnapshotOf = (snapshot: Snapshot[], heldBy: HeldBy): Snapshot | undefined =>
   snapshot.find((partition) => partitionKey(partition) === partitionKey(heldBy));
 
-/** The causes outside of the projectors. */
-const outside: readonly HoldCause[] = ['unreadable', 'undelivered', 'new_leader', 'open_transaction'];
-/** A shorter hold is usual, in milliseconds. */
-const usualMs = 30_000;
+/** The causes outside of the projectors. An operator finds them in the log. */
+const outsideCauses: readonly HoldCause[] = ['unreadable', 'undelivered', 'new_leader', 'open_transaction'];
+/** A shorter hold of the watermark is usual, in milliseconds. */
+const usualHoldMs = 30_000;
 
-/** Returns a function that logs, once, that a cause outside of the projectors has held the watermark for 30 s. */
+/** Returns a function that logs once that a cause outside of the projectors has held the watermark back for 30 s. */
 function createHoldLog({ logger }: FreshnessDeps) {
-  const none = { mark: '', sinceMs: 0, isLogged: false };
-  let hold = none;
+  const noHold = { mark: '', sinceMs: 0, isLogged: false };
+  let hold = noHold;
   return (nowMs: number, { heldBy, snapshot, log }: CommitRun, cause: HoldCause | null): void => {
     if (heldBy === null || cause === null) {
-      hold = none;
+      hold = noHold;
       return;
     }
     const { topic, partition } = heldBy;
-    const { position, throttledMs } = ownOf(snapshot, heldBy) ?? {};
+    const { position, throttledMs } = ownSnapshotOf(snapshot, heldBy) ?? {};
     const mark = `${partitionKey(heldBy)} ${cause} ${position}`;
     if (hold.mark !== mark) hold = { mark, sinceMs: nowMs, isLogged: false };
-    if (hold.isLogged || nowMs - hold.sinceMs < usualMs || !outside.includes(cause)) return;
+    if (hold.isLogged || nowMs - hold.sinceMs < usualHoldMs || !outsideCauses.includes(cause)) return;
     hold.isLogged = true;
     const { unreachable } = log;
     logger.warn(

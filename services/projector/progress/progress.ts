@@ -6,14 +6,14 @@ import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
 /**
- * Adds the partitions to the recorded progress, so that the watermark waits for them. A new partition starts at the
- * present watermark, because no record on it is older: each run of the commit loop first draws an instant, then reads
- * and registers the partitions, and only then raises the watermark to that instant.
+ * Adds the partitions to the saved progress, so that the watermark waits for them. A new partition starts at the
+ * current watermark, because no record on it is older. The commit loop ensures that: each run first draws an instant,
+ * then reads and registers the partitions, and only then raises the watermark to that instant.
  */
 export async function registerPartitions(control: Db, generation: number, keys: string[], now: Date) {
   const completeTo = (await readWatermark(control, generation)) ?? new Date(0);
   await progressOf(control).bulkWrite(
-    // Sorted, since several projectors may register the same partitions at the same time.
+    // Sorted, because several projectors may register the same partitions at the same time.
     keys.toSorted().map((key) => {
       const { topic, partition } = parsePartitionKey(key);
       const nothingRead = { applied: { position: 0 }, end: 0, completeTo };
@@ -25,8 +25,8 @@ export async function registerPartitions(control: Db, generation: number, keys: 
   );
 }
 
-/** The progress of each partition as last saved by any projector; the keys are `<topic>/<partition>`. */
-export async function recordedPositions(control: Db, generation: number): Promise<Map<string, number>> {
+/** Reads the position of each partition as the last projector has saved it; the keys are `<topic>/<partition>`. */
+export async function readSavedPositions(control: Db, generation: number): Promise<Map<string, number>> {
   const documents = await progressOf(control).find({ generation }).toArray();
   return new Map(documents.map((progress) => [partitionKey(progress), progress.applied.position]));
 }
@@ -40,7 +40,7 @@ type RecorderDeps = {
   processId: string;
 };
 
-/** Records how far a generation is applied, for one projector. */
+/** Saves how far one projector has applied a generation. */
 export type ProgressRecorder = {
   /** Registers the partitions that are not registered yet. */
   register: (keys: string[], asOf: Date) => Promise<void>;
@@ -100,7 +100,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
 type Mark = { end: number; asOfMs: number };
 
 /**
- * The distance of two marks is this part of the time since the oldest mark. A week's backlog then has some 200 of them.
+ * The distance of two marks is this part of the time since the oldest mark. A week's backlog then has about 200 marks.
  */
 const markSpacing = 1 / 16;
 
@@ -122,7 +122,7 @@ type PartitionWatermark = {
 };
 
 /**
- * Finds the instant up to which a partition is complete, without the clocks of producers: each run of the commit loop
+ * Finds the instant up to which a partition is complete, without the clocks of producers. Each run of the commit loop
  * marks the end of the log with its instant. When the position reaches a mark, the partition is complete up to the
  * instant of the mark. Call the returned function for each partition once per run.
  */

@@ -97,12 +97,12 @@ export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, afte
  * bounded page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
  */
 export const mongoSweepStore = ({ database, ...deps }: { database: Db } & EraseDeps): SweepStore => ({
-  ...expiring(database),
+  ...expiringConversations(database),
   ...expiringMessages(database),
   ...deadLetters(deps),
 });
 
-function expiring(database: Db): SweptConversations {
+function expiringConversations(database: Db): SweptConversations {
   const channels = collectionOf<StoredDocument>(database, 'channel');
   return {
     readChannels: async (after) => {

@@ -35,16 +35,20 @@ type Slice = { channel: ExpiringChannel; after: string };
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };
   const unfinished: Slice[] = [];
-  const take = async (slice: Slice) => {
+  const sweepSlice = async (slice: Slice) => {
     const next = await sweepChannel(deps, slice, swept);
     if (next) unfinished.push(next);
   };
   let channels = await deps.sweepStore.readChannels('');
   while (channels.length > 0) {
-    for (const channel of channels) await take({ channel, after: '' });
+    for (const channel of channels) await sweepSlice({ channel, after: '' });
     channels = await deps.sweepStore.readChannels(channels.at(-1)?.id ?? '');
   }
-  for (let slice = unfinished.shift(); slice; slice = unfinished.shift()) await take(slice);
+  let slice = unfinished.shift();
+  while (slice) {
+    await sweepSlice(slice);
+    slice = unfinished.shift();
+  }
   return swept;
 }
 
@@ -93,11 +97,11 @@ async function sweepConversations(
   const expired = page.filter(({ updatedAt }) => updatedAt && updatedAt <= upTo);
   const ids = expired.map(({ _id }) => _id);
   if (ids.length > 0) await sweepStore.eraseDeadLetters(ids, upTo);
-  const isNamed = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
-  const hasMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
-  const unused = expired.filter(({ _id }) => !isNamed.has(_id) && !hasMessages.has(_id));
+  const namedIds = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
+  const idsWithMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
+  const purgeable = expired.filter(({ _id }) => !namedIds.has(_id) && !idsWithMessages.has(_id));
   // The reference stays until the dependents are refreshed. After a crash, the next sweep finds the conversation by it.
-  const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
+  const purged = await purge(deps, 'conversation', purgeable, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];
   const changed = toRefresh.map(({ _id, version, tombstonePosition }) => ({
@@ -132,7 +136,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // Dead letters first, because a redrive writes the conversation before it removes the dead letter. In the other
     // order, the sweep could see neither of them.
-    const isNamed = await sweepStore.readInDeadLetters(ids);
+    const namedIds = await sweepStore.readInDeadLetters(ids);
     const isAnyUnnamed = await sweepStore.hasUnnamedConversations();
     const conversations = await store.readEnvelopes('conversation', ids);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
@@ -142,11 +146,11 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
       lost = [],
     } = Object.groupBy(orphans, ({ orgId, conversationId }) => {
       if (living.get(conversationId) === orgId) return 'marked';
-      return isAnyUnnamed || isNamed.has(conversationId) ? 'waiting' : 'lost';
+      return isAnyUnnamed || namedIds.has(conversationId) ? 'waiting' : 'lost';
     });
     // A refresh removes the mark of a message whose conversation exists.
-    const idsOfMarked = marked.map(({ _id }) => _id);
-    await refreshAll(deps, 'message', idsOfMarked);
+    const markedIds = marked.map(({ _id }) => _id);
+    await refreshAll(deps, 'message', markedIds);
     // A message whose refresh the store refuses keeps its mark.
     const waitingAgain = [...marked, ...waiting].filter(({ guard }) => typeof guard === 'number');
     if (waitingAgain.length > 0)

@@ -40,8 +40,8 @@ export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
     .filter(isStarted)
     .some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
-/** The largest part of the time that complete sweeps take. The other sweeps take at most as much again. */
-const busyPart = 1 / 20;
+/** The largest share of the time that complete sweeps take. The other sweeps take at most the same share. */
+const completeSweepsShare = 1 / 20;
 
 /** How late bytes may be stored after their `storedAt`, in milliseconds. The next complete sweep finds later ones. */
 const deadLettersOverlapMs = 600_000;
@@ -112,9 +112,9 @@ export function startSweeper(
   let deadLettersSince = new Date(0);
   let nextMs = 0;
   let nextCompleteMs = 0;
-  /** When the next sweep is due after one that began at `startMs` and ends now. */
+  /** Returns when the next sweep is due, if one that began at `startMs` ends now. */
   const nextAfter = (startMs: number, everyMs: number) =>
-    startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
+    startMs + Math.max(everyMs, (nowMs() - startMs) / completeSweepsShare);
   const outcome = createOutcome(deps);
   const sweepIfOwner = async (run: RepeatedRun) => {
     const { onProgress } = run;
@@ -132,10 +132,11 @@ export function startSweeper(
     const startedAt = deps.now();
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
-    // Overwritten below. If this sweep fails, the next one is complete.
+    // Set again at the end. If this sweep fails before that, the next one is complete.
     nextCompleteMs = 0;
     const since = isComplete ? new Date(0) : deadLettersSince;
-    // If MongoDB cannot read a document that a dead letter names, expired data is purged nevertheless.
+    // Does not throw yet, because expired data must be purged even if MongoDB cannot read a document that a dead letter
+    // names.
     const [erased] = await Promise.allSettled([eraseSince({ ...deps, signal, onProgress }, since)]);
     // A worker takes `storedAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
