@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
-import { type Broker, failureOf } from './metadata.ts';
+import { type Broker, createDecoder, createEncoder, type Encoder } from './kafkajs-protocol.ts';
+import { failureOf } from './metadata.ts';
 
 /**
  * Where the records of a leader epoch end in the log of the present leader. If that log lacks the requested epoch,
@@ -11,24 +11,6 @@ export type EpochEnd = { leaderEpoch: number; endOffset: number };
 
 /** By `<topic>/<partition>`: the `epoch` whose end is requested, and the `leaderEpoch` of the present leader. */
 export type WantedEpochs = Map<string, { epoch: number; leaderEpoch: number }>;
-
-/** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
-type Encoder = {
-  writeInt32: (value: number) => Encoder;
-  writeString: (value: string) => Encoder;
-  writeArray: (items: Encoder[]) => Encoder;
-};
-type Decoder = {
-  readInt16: () => number;
-  readInt32: () => number;
-  readInt64: () => bigint;
-  readString: () => string;
-  readArray: <T>(read: (decoder: Decoder) => T) => T[];
-};
-
-const require = createRequire(import.meta.url);
-const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
-const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
 
 /** OffsetForLeaderEpoch, which kafkajs does not know, in the version that consumers may use (Kafka 2.3 to 4). */
 const apiKey = 23;
@@ -64,19 +46,19 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
 function encodeRequest(wanted: WantedEpochs): Encoder {
   const partitions = [...wanted].map(([key, epochs]) => ({ ...parsePartitionKey(key), ...epochs }));
   const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, topicPartitions]) =>
-    new KafkajsEncoder()
+    createEncoder()
       .writeString(topic)
       .writeArray(
         topicPartitions.map(({ partition, leaderEpoch, epoch }) =>
-          new KafkajsEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
+          createEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
         ),
       ),
   );
-  return new KafkajsEncoder().writeInt32(consumerId).writeArray(topics);
+  return createEncoder().writeInt32(consumerId).writeArray(topics);
 }
 
 function decodeResponse(payload: Buffer) {
-  const decoder = new KafkajsDecoder(payload);
+  const decoder = createDecoder(payload);
   // throttle_time_ms
   decoder.readInt32();
   const topics = decoder.readArray(() => {

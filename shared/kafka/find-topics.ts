@@ -1,4 +1,5 @@
-import { type Broker, readMetadata } from './metadata.ts';
+import type { Broker } from './kafkajs-protocol.ts';
+import { readMetadata } from './metadata.ts';
 import { topicAuthorizationFailed } from './protocol-errors.ts';
 
 /** The part of a kafkajs cluster that asks its brokers. */

@@ -1,18 +1,10 @@
-import { createRequire } from 'node:module';
 import kafkajs, { type Kafka } from 'kafkajs';
 import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 import { type EpochEnd, readEpochEnds } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
 import { findTopics, type FoundTopics } from './find-topics.ts';
-import {
-  type Broker,
-  failureOf,
-  type MergedTopics,
-  mergeTopics,
-  type ProtocolCall,
-  readMetadata,
-  type TopicMetadata,
-} from './metadata.ts';
+import { type Broker, requestOf } from './kafkajs-protocol.ts';
+import { failureOf, type MergedTopics, mergeTopics, readMetadata, type TopicMetadata } from './metadata.ts';
 import { type JoiningCluster, type JoiningMember, tryFetch, tryJoin } from './try-rights.ts';
 
 /**
@@ -192,19 +184,15 @@ function createCluster(kafka: Kafka): Cluster {
   return create({ allowAutoTopicCreation: false });
 }
 
-type OffsetsRequest = { topic: string; partitions: { partition: number; timestamp: number }[] };
+type OffsetsRequest = {
+  topics: { topic: string; partitions: { partition: number; timestamp: number }[] }[];
+  isolationLevel: number;
+};
 type OffsetsResponse = {
   responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
 };
-type ListOffsets = (options: {
-  topics: OffsetsRequest[];
-  isolationLevel: number;
-}) => ProtocolCall<OffsetsResponse>;
 
-const { protocol } = createRequire(import.meta.url)('kafkajs/src/protocol/requests/listOffsets') as {
-  protocol: (options: { version: number }) => ListOffsets;
-};
-const createRequest = protocol({ version: 3 });
+const createRequest = requestOf<OffsetsRequest, OffsetsResponse>('listOffsets', 3);
 
 /** The timestamps that stand for the first offset in a log and for its end. */
 const atStart = -2;

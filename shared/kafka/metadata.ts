@@ -1,36 +1,6 @@
-import { createRequire } from 'node:module';
 import { partitionKey } from '../control/topic-partition.ts';
+import { type Broker, createDecoder, createEncoder, type Decoder, type Encoder } from './kafkajs-protocol.ts';
 import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
-
-/** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
-type Encoder = {
-  writeBuffer: (bytes: Buffer) => Encoder;
-  writeBoolean: (value: boolean) => Encoder;
-  writeUVarInt: (value: number) => Encoder;
-  writeUVarIntString: (value: string) => Encoder;
-  writeUVarIntArray: (items: Encoder[]) => Encoder;
-};
-type Decoder = {
-  buffer: Buffer;
-  offset: number;
-  readInt16: () => number;
-  readInt32: () => number;
-  readUVarInt: () => number;
-  readUVarIntString: () => string | null;
-  readUVarIntArray: <T>(read: (decoder: Decoder) => T) => T[] | null;
-};
-
-/** A connected broker of kafkajs 2.2.4; its types do not include these fields. */
-export type Broker = {
-  versions: Record<number, { maxVersion: number }> | null;
-  connectionPool: { send: <T>(call: ProtocolCall<T>) => Promise<T> };
-};
-
-/** A request of kafkajs's protocol, and the functions that read its response. `parse` throws the errors in it. */
-export type ProtocolCall<T> = {
-  request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<object> };
-  response: { decode: (payload: Buffer) => Promise<T>; parse: (decoded: T) => Promise<T> };
-};
 
 /** A topic as one broker knows it. */
 export type TopicMetadata = {
@@ -41,10 +11,6 @@ export type TopicMetadata = {
   /** `leader` is a node id; -1 without a leader. The leader's epoch rises with each election. */
   partitions: { partition: number; leader: number; leaderEpoch: number }[];
 };
-
-const require = createRequire(import.meta.url);
-const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
-const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
 
 /** Kafka's code for a broker that has failed at one topic or partition. kafkajs marks it as not retriable. */
 const unknownServerError = -1;
@@ -85,10 +51,10 @@ export async function readMetadata(broker: Broker, topics: string[]): Promise<To
 function encodeRequest(topics: string[]): Encoder {
   const noTags = 0;
   const named = topics.map((topic) =>
-    new KafkajsEncoder().writeBuffer(Buffer.alloc(16)).writeUVarIntString(topic).writeUVarInt(noTags),
+    createEncoder().writeBuffer(Buffer.alloc(16)).writeUVarIntString(topic).writeUVarInt(noTags),
   );
   return (
-    new KafkajsEncoder()
+    createEncoder()
       .writeUVarInt(noTags)
       .writeUVarIntArray(named)
       // allow_auto_topic_creation, include_topic_authorized_operations
@@ -100,7 +66,7 @@ function encodeRequest(topics: string[]): Encoder {
 
 /** Decodes a response that starts with the tagged fields of its header. */
 export function decodeResponse(payload: Buffer): TopicMetadata[] {
-  const decoder = new KafkajsDecoder(payload);
+  const decoder = createDecoder(payload);
   skipTags(decoder);
   // throttle_time_ms
   decoder.readInt32();

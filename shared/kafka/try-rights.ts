@@ -1,10 +1,9 @@
-import { createRequire } from 'node:module';
 import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { classify } from './errors.ts';
 import type { ErrorMessage } from './fetch-decoder.ts';
 import { memberMetadata } from './group-members.ts';
-import type { Broker, ProtocolCall } from './metadata.ts';
+import { type Broker, requestOf } from './kafkajs-protocol.ts';
 import { createErrorFromCode, refusedTopics, topicsRefused } from './protocol-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
@@ -99,17 +98,9 @@ type JoinRequest = {
 };
 type LeaveRequest = { groupId: string; memberId: string };
 
-const require = createRequire(import.meta.url);
 /** JoinGroup 5 and LeaveGroup 3 (Kafka 2.4 and later). From JoinGroup 4 on, a member joins by two requests. */
-const createJoin = protocolOf<JoinRequest, JoinResponse>('joinGroup', 5);
-const createLeave = protocolOf<LeaveRequest, unknown>('leaveGroup', 3);
-
-function protocolOf<Request, Response>(name: string, version: number) {
-  const { protocol } = require(`kafkajs/src/protocol/requests/${name}`) as {
-    protocol: (options: { version: number }) => (request: Request) => ProtocolCall<Response>;
-  };
-  return protocol({ version });
-}
+const createJoin = requestOf<JoinRequest, JoinResponse>('joinGroup', 5);
+const createLeave = requestOf<LeaveRequest, unknown>('leaveGroup', 3);
 
 /** Kafka's code for a member that has passed all checks, and must join again with the id in this answer. */
 const memberIdRequired = 79;
