@@ -52,7 +52,7 @@ function methodOf(path, { operationId, summary, description, parameters, respons
   const item = isList ? nameOf(schemas[body].properties.data.items) : body;
   const paramsType = `${operationId[0].toUpperCase()}${operationId.slice(1)}Params`;
   const id = path.includes('{id}') ? 'id' : null;
-  const params = parameters.some((each) => each.in === 'query') ? 'params' : null;
+  const params = parameters.some((parameter) => parameter.in === 'query') ? 'params' : null;
   const types = [id && 'id: string', params && `params?: ${paramsType}`, 'options?: RequestOptions'];
   const names = [id, params, 'options'].filter(Boolean).join(', ');
   const given = [`'${path}'`, String(id), ...(isList ? ['params'] : []), 'options'].join(', ');

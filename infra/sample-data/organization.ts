@@ -68,7 +68,7 @@ export function createOrganization(
   const yesterday = new Date(now.getTime() - dayMs);
   const { keys, events } = createKeys(random, organization, from, yesterday);
   const entities = [...contacts, ...users, ...agents, ...tags, ...topics];
-  events.push(...entities.map((each) => publish(each, from)));
+  events.push(...entities.map((entity) => publish(entity, from)));
   events.push(
     ...[...open, ...closed].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
     ...createQas(make, from),

@@ -33,7 +33,10 @@ import { startUnauthenticatedBudget } from './unauthenticated-budget.ts';
 type ApiDeps = {
   config: ApiConfig;
   mongo: MongoClient;
-  /** For keys, watermarks and request traces. A pool of its own, so that slow reads of data do not delay them. */
+  /**
+   * For keys, watermarks and request traces. They have a pool of their own, because slow reads of data would delay
+   * them.
+   */
   authMongo: MongoClient;
   /** Null if the API does not terminate TLS. */
   credentials: Credentials | null;
@@ -107,7 +110,7 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const announcement = announceReplica({ ...announced, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
-    // After the server: a drop of a generation has to wait until the last request of this replica has ended.
+    // This comes after the server, because a drop of a generation must wait for the last request of this replica.
     { name: 'announcement', close: announcement.stop, deadlineMs: 2_000 },
     ...traces.closers,
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
@@ -116,7 +119,7 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
 }
 
 /**
- * The part of all connections that one client address may have, so that no address keeps the others out. A load
+ * The part of all connections that one client address may have. Otherwise one address could keep the others out. A load
  * balancer that hides the addresses of clients is a trusted proxy, and exempt.
  */
 const addressShare = 0.1;

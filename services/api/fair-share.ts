@@ -27,32 +27,37 @@ export function createUseCounter(): UseCounter {
     add: ({ orgId, keyId }, more) => {
       all += more;
       organizations.add(orgId, more);
-      const own = keys.get(orgId) ?? createCounts<string>();
-      own.add(keyId, more);
+      const keysOfOrganization = keys.get(orgId) ?? createCounts<string>();
+      keysOfOrganization.add(keyId, more);
       if (organizations.count(orgId) === 0) keys.delete(orgId);
-      else keys.set(orgId, own);
+      else keys.set(orgId, keysOfOrganization);
     },
   };
 }
+
+/** An organization may use a quarter of a limit, and each of its keys half of that. */
+const organizationParts = 4;
+const keyParts = 2;
 
 /** The share of one of several callers: `limit / parts` while less than half is in use, then `free / parts`. */
 const fairShare = (limit: number, used: number, parts: number): number =>
   (used < limit / 2 ? limit : limit - used) / parts;
 
 /**
- * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key half of that. So the
- * other keys of the organization have capacity even if one key does not take its responses. An organization or a key
- * that uses nothing may always start.
+ * Whether a caller may use `more` of a limit, within the shares of its organization and of its key. So the other keys
+ * of the organization have capacity even if one key does not take its responses. An organization or a key that uses
+ * nothing may always start.
  *
  * While less than half of the limit is in use, `more` may exceed a share that is not used up. Otherwise the small reads
- * of a key would always fit, and its large read would wait behind them for ever.
+ * of a key would always fit, and its large read would wait behind them forever.
  */
 export function isWithinShare(limit: number, more: number, used: Use): boolean {
   const isScarce = used.all >= limit / 2;
-  const isWithin = (own: number, allowed: number) => {
-    if (own === 0) return true;
-    return isScarce ? own + more <= allowed : own < allowed;
+  const isWithin = (inUse: number, allowed: number) => {
+    if (inUse === 0) return true;
+    return isScarce ? inUse + more <= allowed : inUse < allowed;
   };
-  const orgShare = fairShare(limit, used.all, 4);
-  return isWithin(used.org, orgShare) && isWithin(used.key, fairShare(orgShare, used.org, 2));
+  const orgShare = fairShare(limit, used.all, organizationParts);
+  const keyShare = fairShare(orgShare, used.org, keyParts);
+  return isWithin(used.org, orgShare) && isWithin(used.key, keyShare);
 }

@@ -11,11 +11,11 @@ export interface ExportOptions {
   client: Client;
   /** `since` of the last batch that you have stored. Without it, the run exports everything. */
   since?: string | undefined;
-  /** Whether to fetch the threads of the changed tickets, too. Default false. */
+  /** Whether to fetch the threads of the changed tickets as well. Default false. */
   threads?: boolean | undefined;
   /** Tickets in a page. The run fetches their threads before the next page. Default 100, the maximum. */
   limit?: number | undefined;
-  /** Threads that are fetched at once; each keeps a page of messages in memory. Default 4. */
+  /** The number of threads that are fetched together. Each keeps a page of messages in memory. Default 4. */
   concurrency?: number | undefined;
   signal?: AbortSignal | undefined;
 }

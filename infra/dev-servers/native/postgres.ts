@@ -109,7 +109,7 @@ function postgresProcess(data: string, logFile: string): ServerProcess {
   const argv = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint]);
   return {
     // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an
-    // insertion into one of DocumentDB's RUM indexes may loop for ever. Clients see no difference: FerretDB ends first.
+    // insertion into one of DocumentDB's RUM indexes may loop forever. Clients see no difference: FerretDB ends first.
     command: { name: 'PostgreSQL', argv, cwd: data, logFile, stopSignal: 'SIGINT', isCrashSafe: false },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
   };

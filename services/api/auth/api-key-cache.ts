@@ -7,7 +7,7 @@ import {
   readTokenOwners,
   type TokenRefusal,
 } from '../../../shared/keys/token-keys.ts';
-import { type ReadOptions, readRepeatedly } from '../store/deadline.ts';
+import { type ReadOptions, readWithRetries } from '../store/deadline.ts';
 import { createSharedQueries } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
@@ -63,7 +63,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
     ...(pause && { pause }),
   });
   const query = (snapshot: ReadSnapshot) => (hashes: string[]) =>
-    readRepeatedly(async (limits) => {
+    readWithRetries(async (limits) => {
       const queriedMs = nowMs();
       const callers = await lookUp(snapshot, [...new Set(hashes)], limits);
       return {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Context } from './context.ts';
 
 /**
- * The ETag of a body. Equal texts have equal ETags, whatever their `Data-As-Of` and compression. The ETag is weak,
+ * The ETag of a body. Equal texts have equal ETags, even with another `Data-As-Of` or compression. The ETag is weak,
  * because the compressed bytes of equal texts may differ.
  */
 export const etagOf = (content: Buffer | string): string =>

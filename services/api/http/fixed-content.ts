@@ -9,8 +9,8 @@ import { etagOf, isNotModified } from './etag.ts';
 export const fixedContents = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
 /** Returns a function that answers with a body that never changes, and its ETag. */
-export function fixedContent(given: string | Buffer, type: string): (context: Context) => void {
-  const content = Buffer.from(given as string);
+export function fixedContent(body: string | Buffer, type: string): (context: Context) => void {
+  const content = Buffer.from(body as string);
   const etag = etagOf(content);
   fixedContents.set(content, new Map());
   return (context) => {

@@ -7,7 +7,7 @@ export const commonHeaders = {
 /** One year, the minimum for browsers' preload lists. Subdomains are not included: this service does not own them. */
 export const strictTransportSecurity = 'max-age=31536000';
 
-/** HTTP headers have whole seconds. Rounds up, so that the client does not come back too early. */
+/** HTTP headers have whole seconds. Rounds up, because the client would otherwise come back too early. */
 export const wholeSeconds = (ms: number): string => String(Math.ceil(ms / 1_000));
 
 /** The header with the time that the client should wait before it sends the request again. */

@@ -28,8 +28,8 @@ export const anyIdParameter = (example: string) =>
     id: z.string().meta({ description: 'The id, as returned by the list of channels.', examples: [example] }),
   });
 
-export function readPath<P extends z.ZodObject>(schema: P, given: Record<string, string>): z.output<P> {
-  const parsed = schema.safeParse(given);
+export function readPath<P extends z.ZodObject>(schema: P, params: Record<string, string>): z.output<P> {
+  const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
   throw new ApiError('invalid_path_parameter');
 }
@@ -52,9 +52,9 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
   const values: Record<string, string | string[]> = {};
   for (const name of new Set(parameters.keys())) {
     if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
-    const all = parameters.getAll(name);
-    const [only = ''] = all;
-    values[name] = all.length === 1 ? only : all;
+    const sentValues = parameters.getAll(name);
+    const [firstValue = ''] = sentValues;
+    values[name] = sentValues.length === 1 ? firstValue : sentValues;
   }
   const parsed = schema.safeParse(values);
   if (parsed.success) return parsed.data;
@@ -90,7 +90,8 @@ function unknownParameter(name: string, names: string[]): string {
   const nearest = closest(name, names);
   const isNear = name !== '' && distance(name, nearest) <= nearest.length / 3;
   if (isNear) return `${fault}; did you mean \`${nearest}\`?`;
-  return `${fault}; use one of ${names.map((each) => `\`${each}\``).join(', ')}.`;
+  const quotedNames = names.map((known) => `\`${known}\``);
+  return `${fault}; use one of ${quotedNames.join(', ')}.`;
 }
 
 const invalid = (param: string, message: string) =>

@@ -3,7 +3,7 @@ import type { StoreReader } from '../store/reader.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { readPath, readQuery } from './parameters.ts';
 
-/** The clock by which data expires. A request reads it once, so that one response reflects one instant. */
+/** The clock by which data expires. A request reads it once, so a response reflects one instant. */
 export type Clock = { now: () => Date };
 
 /** The data that a handler may read: the caller's organization, in the generation of this request. */
@@ -23,7 +23,7 @@ export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> })
   nextCursor?: () => string | null;
 };
 
-type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
+type RouteDeclaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
   /** Pattern of the router, such as `/v1/tickets/:id`. */
   path: string;
   /** Name of the endpoint in the OpenAPI document and in generated clients. */
@@ -49,7 +49,7 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   ) => Promise<Answer<z.output<R>>>;
 };
 
-export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'handler'> & {
+export type Route = Omit<RouteDeclaration<z.ZodObject, z.ZodObject, z.ZodType>, 'handler'> & {
   respond: (
     scope: Scope,
     raw: { params: Record<string, string>; search: string },
@@ -63,7 +63,7 @@ export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'hand
 export function defineRoute<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType>({
   handler,
   ...declared
-}: Declaration<P, Q, R>): Route {
+}: RouteDeclaration<P, Q, R>): Route {
   const parameterErrors: ErrorCode[] =
     Object.keys(declared.params.shape).length === 0
       ? ['invalid_query_parameter']

@@ -7,7 +7,7 @@ const takeMs = 60_000;
 const takeMsPerByte = 1_000 / 65_536;
 
 /** A response that its client has not taken yet. */
-type InProgress = {
+type TrackedResponse = {
   startedMs: number;
   res: ServerResponse;
   state: RequestState;
@@ -24,13 +24,13 @@ export type SlowClients = {
 };
 
 export function createSlowClients({ nowMs }: { nowMs: () => number }): SlowClients {
-  const inProgress = new Set<InProgress>();
+  const inProgress = new Set<TrackedResponse>();
   return {
     track: ({ res, state }, onEnd) => {
       const end = () => {
         if (inProgress.delete(entry)) onEnd();
       };
-      const entry: InProgress = { startedMs: nowMs(), res, state, end };
+      const entry: TrackedResponse = { startedMs: nowMs(), res, state, end };
       inProgress.add(entry);
       res.once('close', end);
     },

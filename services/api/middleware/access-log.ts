@@ -43,12 +43,12 @@ export function accessLog({
     }
   };
   return (context, next) => {
-    const at = new Date();
+    const startedAt = new Date();
     const startedMs = performance.now();
     inFlight.inc();
     context.res.once('close', () => {
       inFlight.dec();
-      const request = requestOf(context, { at, durationMs: performance.now() - startedMs });
+      const request = requestOf(context, { at: startedAt, durationMs: performance.now() - startedMs });
       const { route, status, caller, code } = request;
       const labels = { method: methodLabel(context.method), route: route ?? 'none', status: String(status) };
       durations.observe(labels, request.durationMs / 1_000);

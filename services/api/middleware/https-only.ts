@@ -9,7 +9,7 @@ type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateL
 
 /**
  * Refuses plain HTTP before anything else in the request is read. Does not redirect, because the client would send its
- * key unencrypted every time. Without a certificate of its own, the API answers `/health` over HTTP, too, for probes
+ * key unencrypted every time. Without a certificate of its own, the API also answers `/health` over HTTP, for probes
  * inside a cluster. A refusal counts against the client address. The log names an address at its limit, so the operator
  * finds a proxy that is not trusted.
  */

@@ -10,7 +10,7 @@ type PinSnapshotDeps = {
 
 /**
  * Takes the snapshot that the whole request is answered from, before any data is read. Until the response closes, the
- * request counts as a reader of its generation, so that a drop waits for it.
+ * request counts as a reader of its generation, so a drop waits for the request.
  */
 export function pinSnapshot({ snapshots, generationsInUse }: PinSnapshotDeps): Middleware {
   return async (context, next) => {

@@ -17,7 +17,7 @@ const docsHeaders = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-
 const specHeaders = { 'Cache-Control': specCacheControl };
 const cachedHeaders = { ...docsHeaders, 'Cache-Control': 'public, max-age=300' };
 
-type Resource = {
+type PublicResource = {
   /** Its path, or the pattern of its paths. */
   path: string;
   headers: Record<string, string>;
@@ -30,7 +30,7 @@ type PublicDeps = PageSettings & {
   spec: OpenApiDocument;
 };
 
-/** The route of a path, for logs and metrics. All pages of a kind share a route, so that a metric has few labels. */
+/** The route of a path, for logs and metrics. All pages of a kind share a route, so a metric has few labels. */
 const routeOf = (path: string): string =>
   path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 
@@ -41,7 +41,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
   const queryOf = (context: Context) => String([context.query.q ?? ''].flat()[0]);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
-  const pages = [...fixed].map(([path, page]): Resource => {
+  const pages = [...fixed].map(([path, page]): PublicResource => {
     const links = [
       `<${site.href(path)}>; rel="canonical"`,
       `<${site.markdownHref(path)}>; rel="alternate"; type="text/markdown"`,
@@ -51,10 +51,10 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
   });
   // Browsers show `text/plain`, such as `/llms.txt`, but offer `text/markdown` for download.
   const typeOf = (path: string) => (path.endsWith('.md') ? 'text/markdown' : 'text/plain');
-  const markdown = [...texts].map(([path, text]): Resource => {
+  const markdown = [...texts].map(([path, text]): PublicResource => {
     return { path, headers: cachedHeaders, send: fixedContent(text, typeOf(path)) };
   });
-  const resources: Resource[] = [
+  const resources: PublicResource[] = [
     // Shows that the process answers. Only `/readyz` on the admin port checks MongoDB.
     { path: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
     {
@@ -72,7 +72,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     ...readAssets().map((asset) => ({ ...asset, headers: cachedHeaders })),
   ];
   const byPath = new Map(resources.map((resource) => [resource.path, resource]));
-  const noPage: Resource = {
+  const missingPage: PublicResource = {
     path: '/docs/:missing',
     headers: docsHeaders,
     send: (context) => send(context, missing, 404),
@@ -80,9 +80,9 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
   return (context, next) => {
     if (!isPublic(context.path)) return next();
     // `/docs/` and `/docs` serve the same page; links have no base, so they work on both.
-    const resource = byPath.get(context.path.replace(/\/$/, '')) ?? noPage;
+    const resource = byPath.get(context.path.replace(/\/$/, '')) ?? missingPage;
     context.state.route = routeOf(resource.path);
-    // Tools in a browser, on a page of another host, read the document, too.
+    // Tools in a browser also read the document, from a page of another host.
     if (resource.path === '/openapi.json') context.set(anyOrigin);
     if (!handleMethod(context)) return undefined;
     context.set(resource.headers);

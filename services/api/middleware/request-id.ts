@@ -1,7 +1,7 @@
 import type { Middleware } from '../http/context.ts';
 import { newRequestId } from '../http/request-id.ts';
 
-/** Comes first, so that every response has the id, even an error. */
+/** The first middleware, because every response has the id, even an error. */
 export const requestId: Middleware = (context, next) => {
   context.state.requestId = newRequestId();
   context.state.responseBytes = 0;

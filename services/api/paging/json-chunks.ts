@@ -5,7 +5,7 @@ import { type OnUnreadable, readListed } from '../store/readable.ts';
 export const chunkLength = 32_768;
 
 /** An object with one array. */
-type Frame<Item, Presented> = {
+type ArrayFrame<Item, Presented> = {
   /** The kind of the items. An item that cannot be presented is left out. */
   kind: ServedKind;
   idOf: (item: Item) => string;
@@ -25,7 +25,7 @@ type Frame<Item, Presented> = {
  */
 export async function* objectChunks<Item, Presented>(
   batches: AsyncIterable<Item[]>,
-  { kind, idOf, onUnreadable, before, name, present, after }: Frame<Item, Presented>,
+  { kind, idOf, onUnreadable, before, name, present, after }: ArrayFrame<Item, Presented>,
 ): AsyncGenerator<string, void> {
   const open = (first: Presented | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
   let text = '';

@@ -40,10 +40,10 @@ export type SortField = 'byCreated' | 'byUpdated';
 /**
  * A kind and its index for a query. In the index, the documents of the query are one range, or one range per status.
  */
-type Indexed = { [K in ServedKind]: { kind: K; hint: ServedIndex<K> } }[ServedKind];
+type IndexedKind = { [K in ServedKind]: { kind: K; hint: ServedIndex<K> } }[ServedKind];
 
 /** A query for one index range, as plain data: tests let MongoDB explain the same query. */
-export type RangeQuery = Indexed & {
+export type RangeQuery = IndexedKind & {
   /** Equality conditions on the index fields before the sort key. */
   within: Filter<Document>;
   field: SortField;
@@ -51,7 +51,7 @@ export type RangeQuery = Indexed & {
   range: KeyRange;
 };
 
-type OldestFirst = Indexed & { within: RangeQuery['within']; after: string | null; from?: string | null };
+type OldestFirst = IndexedKind & { within: RangeQuery['within']; after: string | null; from?: string | null };
 
 /** The documents after the sort key `after`, all of them for null, in the order of their creation. */
 export const oldestFirst = ({ after, from = null, ...indexed }: OldestFirst): RangeQuery => ({

@@ -8,7 +8,7 @@ import { listEnd, type ListEnvelope, listEnvelope } from './list-envelope.ts';
 import type { Page } from './page-query.ts';
 
 /** One request for a list. */
-type List<T, Presented> = {
+type ListRequest<T, Presented> = {
   /** The kind of its items. */
   kind: ServedKind;
   /** The cursors of the list are valid only with this scope and the organization. */
@@ -40,7 +40,7 @@ export type ListPage<T, Presented> = {
  */
 export async function readListPage<T extends { _id: string }, Presented>(
   { orgId, path, store }: Scope,
-  { kind, cursorScope, startingAfter, read, present }: List<T, Presented>,
+  { kind, cursorScope, startingAfter, read, present }: ListRequest<T, Presented>,
 ): Promise<ListPage<T, Presented>> {
   const scope = { orgId, ...cursorScope };
   const cursorOf = (sortKey: string) => encodeCursor(sortKey, scope);

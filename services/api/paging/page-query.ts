@@ -61,7 +61,7 @@ function requireOneRange({ kind, within, field, hint }: RangeQuery): void {
   );
 }
 
-function find(query: RangeQuery, filter: Filter<Document>, projection: Document): FindCommand {
+function createFind(query: RangeQuery, filter: Filter<Document>, projection: Document): FindCommand {
   requireOneRange(query);
   const { kind, within, field, direction, range, hint } = query;
   return {
@@ -76,12 +76,12 @@ function find(query: RangeQuery, filter: Filter<Document>, projection: Document)
 /** The `find` command of a page. */
 export function findPage(query: PageQuery): FindCommand {
   const { filter = {}, limit, projection = presentedFields } = query;
-  return { ...find(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
+  return { ...createFind(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
 }
 
 /** Finds, in the index only, the last entry that a page may examine, and the entry after it. */
 export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindCommand => ({
-  ...find(query, {}, { _id: 0 }),
+  ...createFind(query, {}, { _id: 0 }),
   skip: entriesPerScan(scanEntriesMax, query) - 1,
   limit: 2,
 });

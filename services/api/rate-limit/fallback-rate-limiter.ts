@@ -33,13 +33,13 @@ type FallbackDeps = {
 /**
  * Counts in a shared store, and in this process while the store is unavailable, so no request fails.
  *
- * A request never connects. A loop connects, with a pause after each attempt: a store that accepts connections but
- * refuses commands gets few connections and log lines, however many requests arrive.
+ * A request never connects. A loop connects, with a pause after each attempt. So a store that accepts connections but
+ * refuses commands gets few connections, and the log few lines, even if many requests arrive.
  */
 export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }: FallbackDeps) {
   let shared: RedisRateLimiter | null = null;
   let isKnownUnavailable = false;
-  const lose = (error: unknown) => {
+  const dropShared = (error: unknown) => {
     shared?.close();
     shared = null;
     if (!isKnownUnavailable)
@@ -49,16 +49,16 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   const connectOnce = async () => {
     if (shared) return;
     // An abandoned connection may still report errors, which do not concern the connection after it.
-    let made: RedisRateLimiter | null = null;
+    let connected: RedisRateLimiter | null = null;
     const onError = (error: unknown) => {
-      if (made && shared === made) lose(error);
+      if (connected && shared === connected) dropShared(error);
     };
-    made = await connect(onError);
-    shared = made;
+    connected = await connect(onError);
+    shared = connected;
     isKnownUnavailable = false;
     logger.info('rate limits are shared');
   };
-  const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: lose });
+  const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: dropShared });
   return {
     consume: async (key: string, requests?: number): Promise<RateLimitUsage> => {
       const used = shared;
@@ -66,7 +66,7 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
         if (used) return await used.consume(key, requests);
       } catch (error) {
         // The loop may have replaced the connection while this request waited.
-        if (shared === used) lose(error);
+        if (shared === used) dropShared(error);
       }
       fallbacks.inc();
       return memory.consume(key, requests);

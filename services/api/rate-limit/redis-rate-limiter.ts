@@ -25,7 +25,7 @@ const probeKey = '';
  * member.
  *
  * `KEYS[1]` is the key; `ARGV` are the window in seconds and the limit. Returns the number of counted requests (limit
- * + 1 if this one was refused) and the milliseconds until one leaves the window so that one more is admitted. Needs
+ * + 1 if this one was refused), and the milliseconds until a request leaves the window and one more is admitted. Needs
  * Redis 6, or any Valkey.
  */
 const script = `

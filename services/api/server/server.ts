@@ -40,7 +40,7 @@ export type ServerOptions = {
   port: number;
   /** Null for plain HTTP. */
   credentials: Credentials | null;
-  /** Connections beyond this number are closed at once. */
+  /** The server closes connections beyond this number immediately. */
   connectionsMax: number;
   /** The same limit for each client address. */
   addressConnectionsMax: number;
@@ -90,7 +90,7 @@ export async function startServer(
   server.on('connect', (_, socket) => answerSocket(unparsed, 'method_not_allowed', socket));
   const refusePlain = (socket: Socket) => answerSocket(unparsed, 'https_required', socket);
   const tls = credentials && acceptTls(server, credentials, refusePlain);
-  // Registered after `acceptTls`, so that it sees the TCP connections themselves.
+  // Must come after `acceptTls`, because it listens for the TCP connections themselves.
   const connectionDeps = { logger: unparsed.logger, connectionsRefused, nowMs };
   const { drain, stop } = serveConnections(server, connectionDeps, serve);
   limitConnections(server, { trustedProxies, max, connectionsRefused });
@@ -106,8 +106,8 @@ export async function startServer(
 type AddressLimit = { trustedProxies: AddressRange[]; max: number; connectionsRefused: Counter };
 
 /**
- * Closes further connections of a client address that has `max`, before anything is read from them, so that one address
- * leaves connections for the others. Trusted proxies are exempt.
+ * Closes further connections of a client address that has `max`, before anything is read from them. Otherwise one
+ * address could take all connections. Trusted proxies are exempt.
  */
 function limitConnections(server: Server, { trustedProxies, max, connectionsRefused }: AddressLimit): void {
   const open = createCounts<string>();

@@ -1,5 +1,5 @@
 import { type Collections, readCollections } from '../../../shared/store/structures.ts';
-import { readRepeatedly } from './deadline.ts';
+import { readWithRetries } from './deadline.ts';
 import { createSharedQueries } from './gather.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -28,7 +28,7 @@ export function createCollectionCheck(): RequireCollections {
   const share = createSharedQueries<null, Collections>({ queriesMax });
   return async (snapshot) => {
     const collectionIds = await share({ snapshot, name: 'collections' }, null, async () => {
-      const collections = await readRepeatedly((limits) => readCollections(snapshot.authDatabase, limits));
+      const collections = await readWithRetries((limits) => readCollections(snapshot.authDatabase, limits));
       return { find: () => collections, pauseMs };
     });
     const lost = [...snapshot.collections].filter(([name, id]) => collectionIds.get(name) !== id);

@@ -1,5 +1,5 @@
 import { MongoNetworkError, MongoServerError } from 'mongodb';
-import { readRepeatedly, readTimeoutMs } from './deadline.ts';
+import { readTimeoutMs, readWithRetries } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 const lost = new MongoNetworkError('the primary is gone');
@@ -16,7 +16,7 @@ describe('a read', () => {
       .mockRejectedValueOnce(noPrimary)
       .mockResolvedValueOnce('answer');
     const failures: unknown[] = [];
-    const answer = readRepeatedly(read, (error) => failures.push(error));
+    const answer = readWithRetries(read, (error) => failures.push(error));
     await jest.advanceTimersByTimeAsync(99);
     expect(read).toHaveBeenCalledTimes(1);
     await jest.advanceTimersByTimeAsync(1_000);
@@ -34,7 +34,7 @@ describe('a read', () => {
     ]),
   ])('is not repeated: %s', async (_, error) => {
     const read = jest.fn(() => Promise.reject(error));
-    await expect(readRepeatedly(read)).rejects.toBe(error);
+    await expect(readWithRetries(read)).rejects.toBe(error);
     expect(read).toHaveBeenCalledTimes(1);
   });
 
@@ -48,7 +48,7 @@ describe('a read', () => {
       .fn<Promise<string>, []>()
       .mockRejectedValueOnce(refusal)
       .mockResolvedValueOnce('answer');
-    const answer = readRepeatedly(read);
+    const answer = readWithRetries(read);
     await jest.advanceTimersByTimeAsync(100);
     expect(await answer).toBe('answer');
   });
@@ -56,7 +56,7 @@ describe('a read', () => {
   test('is repeated after longer and longer pauses while MongoDB is overloaded', async () => {
     const later = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
     const read = jest.fn(() => Promise.reject(later));
-    const refused = expect(readRepeatedly(read)).rejects.toBe(later);
+    const refused = expect(readWithRetries(read)).rejects.toBe(later);
     await jest.advanceTimersByTimeAsync(readTimeoutMs);
     await refused;
     // With pauses of 100 ms there would be a hundred.
@@ -67,7 +67,7 @@ describe('a read', () => {
   test('fails at its deadline with the last reason, although an attempt waits then', async () => {
     let attempts = 0;
     const refused = expect(
-      readRepeatedly(({ signal }) => {
+      readWithRetries(({ signal }) => {
         attempts += 1;
         if (attempts === 1) return Promise.reject(lost);
         return new Promise((_, reject) => {

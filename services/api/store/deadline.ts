@@ -8,13 +8,13 @@ import { StoreUnavailable } from './store-errors.ts';
 export const serverTimeoutMs = 7_000;
 
 /**
- * The time limit of one read with its repetitions. `waitQueueTimeoutMS` and `serverTimeoutMs` together are shorter, so
+ * The time limit of one read with its retries. `waitQueueTimeoutMS` and `serverTimeoutMs` together are shorter, so
  * MongoDB ends a slow read first, and the driver keeps its connection.
  */
 export const readTimeoutMs = 10_000;
 
-/** Whether a read is repeated after an error of a class: after an outage of MongoDB, but not after a slow read. */
-const isRepeatedAfter: Record<ErrorClass, boolean> = {
+/** Whether a read is retried after an error of a class: after an outage of MongoDB, but not after a slow read. */
+const isRetriedAfter: Record<ErrorClass, boolean> = {
   // The pool monitor reopens the connections of a user that an operator has created again.
   'refuses-us': true,
   'refuses-connection': true,
@@ -28,10 +28,10 @@ const isRepeatedAfter: Record<ErrorClass, boolean> = {
   other: false,
 };
 
-/** The pause before a read is repeated, which grows while MongoDB is overloaded. */
+/** The pause before a read is retried, which grows while MongoDB is overloaded. */
 const pauseMs = 100;
 
-/** Time limits of the driver, under its names. The limits are short, because a read that meets one is repeated. */
+/** Time limits of the driver, under its names. The limits are short, because a read that meets one is retried. */
 export const driverTimeouts = {
   /** How long a read waits for a connection of its pool. */
   waitQueueTimeoutMS: 2_000,
@@ -41,8 +41,8 @@ export const driverTimeouts = {
   serverSelectionTimeoutMS: 1_000,
   /**
    * The time between two reports of a server. The driver gives a server up when a report is `connectTimeoutMS` late. So
-   * it leaves a silent primary within 3 s, and the API repeats the reads in progress on the successor. A slow read
-   * continues as long as its server reports.
+   * it leaves a silent primary within 3 s, and the API retries the reads in progress on the successor. A slow read
+   * continues while its server reports.
    */
   heartbeatFrequencyMS: 1_000,
 };
@@ -67,12 +67,12 @@ export function readOptions(): ReadOptions & Disposable {
 }
 
 /**
- * Repeats a read until it succeeds or `readTimeoutMs` have passed: during an election of a primary, requests wait and
+ * Retries a read until it succeeds or `readTimeoutMs` have passed, so requests wait during an election of a primary and
  * do not fail. Each attempt selects a server. Rejects with the error of the last attempt that ended in time.
  */
-export async function readRepeatedly<T>(
+export async function readWithRetries<T>(
   read: (limits: ReadOptions) => Promise<T>,
-  onRepeat?: (error: unknown) => void,
+  onRetry?: (error: unknown) => void,
 ): Promise<T> {
   using limits = readOptions();
   const endMs = performance.now() + readTimeoutMs;
@@ -80,9 +80,9 @@ export async function readRepeatedly<T>(
   const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
     // A passed deadline explains less than the failure before it.
     if (limits.signal.aborted) throw failure ?? error;
-    if (!isRepeatedAfter[classifyStoreError(error).errorClass]) throw error;
+    if (!isRetriedAfter[classifyStoreError(error).errorClass]) throw error;
     failure = error;
-    onRepeat?.(failure);
+    onRetry?.(failure);
     if (performance.now() + waitMs >= endMs) throw failure;
   };
   return await retry({ pauseMs, onFailed }, () => read(limits));

@@ -17,7 +17,7 @@ const halfLifeMs = 30_000;
 /** The maximum of organizations whose sizes are kept, one size for each kind that they read. */
 const organizationsMax = 5_000;
 
-type Largest = { bytes: number; atMs: number };
+type LargestDocument = { bytes: number; atMs: number };
 
 /**
  * Estimates the size of a read from the largest document of its kind that the organization read recently. Nearly all
@@ -26,7 +26,7 @@ type Largest = { bytes: number; atMs: number };
  * because each of its few connections buffers 16 MB at most.
  */
 export function createExpectedBytes(nowMs: () => number) {
-  const largest = new LRUCache<string, Map<Kind, Largest>>({ max: organizationsMax });
+  const largest = new LRUCache<string, Map<Kind, LargestDocument>>({ max: organizationsMax });
   const recentBytes = (orgId: string, kind: Kind) => {
     const recent = largest.get(orgId)?.get(kind);
     return recent && recent.bytes * 0.5 ** ((nowMs() - recent.atMs) / halfLifeMs);
@@ -34,17 +34,17 @@ export function createExpectedBytes(nowMs: () => number) {
   return {
     estimate: (orgId: string, { kind, items }: PlannedRead): number => {
       const max = items > 1 ? replyBytesMax : documentBytes;
-      const each = recentBytes(orgId, kind);
-      return each === undefined
-        ? max
-        : Math.ceil(Math.min(max, Math.max(estimateMin, margin * items * each)));
+      const bytesPerItem = recentBytes(orgId, kind);
+      if (bytesPerItem === undefined) return max;
+      const expected = Math.max(estimateMin, margin * items * bytesPerItem);
+      return Math.ceil(Math.min(max, expected));
     },
     record: (orgId: string, kind: Kind, { replyItems, replyBytes }: ReplySize): void => {
       if (replyItems === 0) return;
       const bytes = Math.max(replyBytes / replyItems, recentBytes(orgId, kind) ?? 0);
-      const own = largest.get(orgId) ?? new Map<Kind, Largest>();
-      own.set(kind, { bytes, atMs: nowMs() });
-      largest.set(orgId, own);
+      const largestByKind = largest.get(orgId) ?? new Map<Kind, LargestDocument>();
+      largestByKind.set(kind, { bytes, atMs: nowMs() });
+      largest.set(orgId, largestByKind);
     },
   };
 }

@@ -6,29 +6,29 @@ import { readData } from './read-data.ts';
 import { readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
-type Wanted = { orgId: string; id: string };
+type WantedDocument = { orgId: string; id: string };
 type OwnedDocument = Document & { orgId: string };
 /** At most one document. */
-type Found = ReplySize & { documents: OwnedDocument[] };
+type DocumentReply = ReplySize & { documents: OwnedDocument[] };
 
 /** The kind of a document, and its fields to read. */
-export type Shape = { kind: Kind; projection: Document };
+export type DocumentShape = { kind: Kind; projection: Document };
 
-const notFound: Found = { documents: [], replyItems: 0, replyBytes: 0 };
+const notFound: DocumentReply = { documents: [], replyItems: 0, replyBytes: 0 };
 
 /**
  * Creates the function that finds a document of an organization by its id. Requests of any organization share a query
  * if they read the same shape. Requests for the same document share its object.
  */
 export function createDocumentFinder() {
-  const gather = createGather<Wanted, Found>();
-  return (snapshot: DataSnapshot, shape: Shape, wanted: Wanted): Promise<Found> =>
+  const gather = createGather<WantedDocument, DocumentReply>();
+  return (snapshot: DataSnapshot, shape: DocumentShape, wanted: WantedDocument): Promise<DocumentReply> =>
     gather(
       // The names of kinds and fields have no spaces or commas, so no two shapes have the same name.
       { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
       wanted,
-      async (all) => {
-        const documents = await readDocuments(snapshot, shape, all);
+      async (wantedOfAll) => {
+        const documents = await readDocuments(snapshot, shape, wantedOfAll);
         return {
           find: ({ orgId, id }) => {
             // The shared query matches the organizations of all its requests, so this checks that of one request.
@@ -42,9 +42,9 @@ export function createDocumentFinder() {
 
 async function readDocuments(
   snapshot: DataSnapshot,
-  { kind, projection }: Shape,
-  wanted: Wanted[],
-): Promise<Map<string, Found>> {
+  { kind, projection }: DocumentShape,
+  wanted: WantedDocument[],
+): Promise<Map<string, DocumentReply>> {
   const command = {
     find: resources[kind].collection,
     filter: {

@@ -28,22 +28,22 @@ export const threadProjection = {
   'state.attachments': 1,
 };
 
-type Shown = 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments';
-export type ThreadMessage = { state: Pick<Message, Shown>; byCreated: string };
+type ShownField = 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments';
+export type ThreadMessage = { state: Pick<Message, ShownField>; byCreated: string };
 type StoredMessage = Pick<MessageDocument, 'orgId'> & ThreadMessage & { state: { conversationId: string } };
 
 /** The first messages of a thread, oldest first; not all of them unless `isComplete`. */
 export type ThreadStart = ReplySize & { documents: StoredMessage[]; isComplete: boolean };
-type Wanted = { orgId: string; conversationId: string };
+type WantedThread = { orgId: string; conversationId: string };
 
-const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
+const limitOf = (wanted: WantedThread[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
 
 /**
  * The `find` command for the start of several threads. Each thread is one range of the index, and the reply has the
  * threads one after another. If the reply is cut off, only its last thread is incomplete, and later threads are
  * missing.
  */
-export function findThreads(wanted: Wanted[]): FindCommand {
+export function findThreads(wanted: WantedThread[]): FindCommand {
   const ids = [...new Set(wanted.map(({ conversationId }) => conversationId))];
   const limit = limitOf(wanted);
   return {
@@ -64,12 +64,12 @@ export function findThreads(wanted: Wanted[]): FindCommand {
 
 /** Creates the function that finds the start of a thread. Requests of any organization share a query. */
 export function createThreadFinder() {
-  const gather = createGather<Wanted, ThreadStart>();
-  return (snapshot: DataSnapshot, wanted: Wanted): Promise<ThreadStart> =>
-    gather({ snapshot, name: 'threads' }, wanted, (all) => readStarts(snapshot, all));
+  const gather = createGather<WantedThread, ThreadStart>();
+  return (snapshot: DataSnapshot, wanted: WantedThread): Promise<ThreadStart> =>
+    gather({ snapshot, name: 'threads' }, wanted, (wantedOfAll) => readStarts(snapshot, wantedOfAll));
 }
 
-async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
+async function readStarts(snapshot: DataSnapshot, wanted: WantedThread[]) {
   const { raws, mayBeCut } = await readData(snapshot, (options) =>
     readReply(snapshot.database, findThreads(wanted), options),
   );
@@ -102,5 +102,7 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
   }
   if (isCut && last) last.isComplete = false;
   const none = { documents: [], isComplete: !isCut, replyItems: 0, replyBytes: 0 };
-  return { find: ({ orgId, conversationId }: Wanted) => starts.get(orgId)?.get(conversationId) ?? none };
+  return {
+    find: ({ orgId, conversationId }: WantedThread) => starts.get(orgId)?.get(conversationId) ?? none,
+  };
 }

@@ -10,17 +10,17 @@ export type SharedResult<Wanted, Found> = {
 };
 
 /** Reads all that several readers want with one query. */
-type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, Found>>;
+type SharedQuery<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, Found>>;
 
 /** Readers of one group may share queries, because they read the same snapshot under the same name. */
-type Group = { snapshot: object; name: string };
+type QueryGroup = { snapshot: object; name: string };
 
 /** A request that waits for its result. */
 type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;
   reject: (error: unknown) => void;
-  /** True once its deadline has passed, so that later queries leave it out. */
+  /** True once its deadline has passed. Later queries then leave it out. */
   hasLeft?: true;
 };
 
@@ -30,7 +30,7 @@ export const readersMax = 64;
 const overdueMs = 20;
 
 /** The documents that a reader of data receives. Each names its organization. */
-type Owned = { documents: readonly { orgId: string }[] };
+type OwnedDocuments = { documents: readonly { orgId: string }[] };
 
 /** A query that several requests share returned a document for a request of another organization: a bug. */
 export class ForeignDocument extends Error {
@@ -41,9 +41,9 @@ export class ForeignDocument extends Error {
  * Shares queries for data among the requests of all organizations, as `createSharedQueries`. Rejects with
  * `ForeignDocument` if the query has found a document of another organization.
  */
-export function createGather<Wanted extends { orgId: string }, Found extends Owned>() {
+export function createGather<Wanted extends { orgId: string }, Found extends OwnedDocuments>() {
   const share = createSharedQueries<Wanted, Found>();
-  return async (group: Group, wanted: Wanted, query: Query<Wanted, Found>): Promise<Found> => {
+  return async (group: QueryGroup, wanted: Wanted, query: SharedQuery<Wanted, Found>): Promise<Found> => {
     const found = await share(group, wanted, query);
     const foreign = found.documents.find(({ orgId }) => orgId !== wanted.orgId);
     if (foreign)
@@ -55,7 +55,7 @@ export function createGather<Wanted extends { orgId: string }, Found extends Own
 }
 
 type SharingLimits = {
-  /** Queries in progress at once, of all groups. */
+  /** The maximum number of queries in progress, of all groups. */
   queriesMax?: number;
   readersPerQuery?: number;
   /** Waits between queries; by default a timer. */
@@ -63,7 +63,7 @@ type SharingLimits = {
 };
 
 /**
- * Lets requests that read the same kind of thing share queries, so that many small reads cost few commands.
+ * Lets requests that read the same kind of thing share queries, so many small reads cost few commands.
  *
  * The first reader of a group starts a query immediately. Readers that come while it is in progress share the next
  * query, which starts when the query before it has ended or is overdue, and fewer than `queriesMax` are in progress.
@@ -78,7 +78,7 @@ export function createSharedQueries<Wanted, Found>({
   const waitingBySnapshot = new WeakMap<object, Waiting>();
   const inProgress = new Set<Promise<void>>();
 
-  const run = async (readers: Reader<Wanted, Found>[], query: Query<Wanted, Found>) => {
+  const run = async (readers: Reader<Wanted, Found>[], query: SharedQuery<Wanted, Found>) => {
     try {
       const { find, pauseMs } = await query(readers.map(({ wanted }) => wanted));
       for (const { wanted, resolve } of readers) resolve(find(wanted));
@@ -87,7 +87,7 @@ export function createSharedQueries<Wanted, Found>({
       for (const { reject } of readers) reject(error);
     }
   };
-  const queryAll = async (waiting: Waiting, name: string, query: Query<Wanted, Found>) => {
+  const queryAll = async (waiting: Waiting, name: string, query: SharedQuery<Wanted, Found>) => {
     const readers = waiting.get(name) ?? [];
     while (readers.length > 0) {
       while (inProgress.size >= queriesMax) await Promise.race(inProgress);
@@ -103,7 +103,11 @@ export function createSharedQueries<Wanted, Found>({
    * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the
    * query, or with `StoreUnavailable` after `readTimeoutMs`.
    */
-  return ({ snapshot, name }: Group, wanted: Wanted, query: Query<Wanted, Found>): Promise<Found> => {
+  return (
+    { snapshot, name }: QueryGroup,
+    wanted: Wanted,
+    query: SharedQuery<Wanted, Found>,
+  ): Promise<Found> => {
     const { promise, resolve, reject } = Promise.withResolvers<Found>();
     const reader: Reader<Wanted, Found> = { wanted, resolve, reject };
     const waiting: Waiting = waitingBySnapshot.get(snapshot) ?? new Map<string, Reader<Wanted, Found>[]>();

@@ -13,7 +13,7 @@ export const documentBytesMax = 12 * 1_024 * 1_024;
 export const documentBytes = 4 * 1_024 * 1_024;
 
 /** A read that waits for capacity. */
-type Waiting = {
+type WaitingRead = {
   caller: Caller;
   /** Its expected size. */
   bytes: number;
@@ -23,7 +23,7 @@ type Waiting = {
   refuse: (error: Error) => void;
 };
 
-type Limits = {
+type BudgetLimits = {
   /** Bytes that all responses in progress may hold. */
   bytesMax: number;
   /** Size of the pool that reads take connections from. */
@@ -61,9 +61,13 @@ export type ReadBudget = {
  * count that the response keeps until its client has taken it. Further reads wait in a queue. One organization, and
  * each of its keys, gets only a share of the bytes, and never every connection, so it cannot make the others wait.
  */
-export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
+export function createReadBudget({
+  bytesMax,
+  connectionsMax,
+  waitMs = readTimeoutMs,
+}: BudgetLimits): ReadBudget {
   const { reads, bytesHeld, add, hasCapacity, mayRead } = createCapacity(bytesMax, connectionsMax);
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<WaitingRead>();
   const admitWaiting = () => {
     for (const read of waiting) {
       if (!mayRead(read.caller, read.bytes)) continue;
@@ -85,7 +89,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
         waiting.delete(read);
         reject(error);
       };
-      const read: Waiting = { caller, bytes, request, admit: resolve, refuse };
+      const read: WaitingRead = { caller, bytes, request, admit: resolve, refuse };
       waiting.add(read);
       admitWaiting();
       const expire = () => {

@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb';
-import { type ReadOptions, readRepeatedly } from './deadline.ts';
+import { type ReadOptions, readWithRetries } from './deadline.ts';
 import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
 
 /** The time of the last reply to a session; null from a store without cluster time, such as a single server. */
@@ -9,17 +9,17 @@ export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): Stor
 export type ReadDataOptions = ReadOptions & { session?: ClientSession; readPreference?: 'primary' };
 
 /**
- * Runs a read of data within its time limits, repeatedly until it succeeds. A secondary answers only once it has every
- * write that MongoDB had when the snapshot's watermark was read (`afterClusterTime`). Otherwise its answer could lack
- * changes from before `Data-As-Of`.
+ * Runs a read of data within its time limits, with retries until it succeeds. A secondary answers only once it has
+ * every write that MongoDB had when the snapshot's watermark was read (`afterClusterTime`). Otherwise its answer could
+ * lack changes from before `Data-As-Of`.
  */
 export function readData<T>(
   { database, readAfter }: DataSnapshot,
   run: (options: ReadDataOptions) => Promise<T>,
 ): Promise<T> {
   // Without a time to wait for, only the primary's answer is as new as the watermark.
-  if (!readAfter) return readRepeatedly((limits) => run({ ...limits, readPreference: 'primary' }));
-  return readRepeatedly(async (limits) => {
+  if (!readAfter) return readWithRetries((limits) => run({ ...limits, readPreference: 'primary' }));
+  return readWithRetries(async (limits) => {
     await using session = database.client.startSession();
     session.advanceClusterTime(readAfter.clusterTime);
     session.advanceOperationTime(readAfter.operationTime);

@@ -10,7 +10,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { type Collections, describeIndexFault, type IndexFault } from '../../../shared/store/structures.ts';
-import { type ReadOptions, readRepeatedly, withDeadline } from './deadline.ts';
+import { type ReadOptions, readWithRetries, withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The data that one request is answered from: a generation's database, and its watermark, which was read first. */
@@ -30,7 +30,7 @@ export type StoreTime = { operationTime: Timestamp; clusterTime: ClusterTime };
 /** The part of a snapshot that reads of data need. */
 export type DataSnapshot = Omit<ReadSnapshot, 'dataAsOf'>;
 
-/** A generation's database on two connection pools, so that reads of data do not delay authentication. */
+/** A generation's database on two connection pools. On one pool, reads of data would delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
 
 export type ReadSnapshots = {
@@ -39,8 +39,8 @@ export type ReadSnapshots = {
   /** The generation of the last snapshot; null before the first. */
   lastGeneration: () => number | null;
   /**
-   * Returns a snapshot at most a second old. After a failure, requests get its error at once, so that they do not wait
-   * for a silent store. Once a second, a request starts another read, until a read succeeds.
+   * Returns a snapshot at most a second old. After a failure, requests get its error immediately and do not wait for a
+   * silent store. Once a second, a request starts another read, until a read succeeds.
    */
   current: () => Promise<ReadSnapshot>;
 };
@@ -82,7 +82,7 @@ export type SnapshotSources = {
 
 type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 
-type ReadDeps = SnapshotDeps & {
+type SnapshotReadDeps = SnapshotDeps & {
   /** Receives the active generation, as the registry names it. */
   logRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
 };
@@ -91,7 +91,7 @@ type ReadDeps = SnapshotDeps & {
 const lifetimeMs = 1_000;
 
 /** The results of the reads so far. */
-type Cache = {
+type SnapshotCache = {
   /** The last snapshot, and when its read began. */
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
   /** Why the last read failed, and when; null if it succeeded. */
@@ -101,16 +101,16 @@ type Cache = {
 };
 
 export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
-  const cache: Cache = { latest: null, failure: null, awaited: null };
+  const cache: SnapshotCache = { latest: null, failure: null, awaited: null };
   const logRegistry = logChanges(sources.logger, 'registry');
   let refreshing: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
-      const snapshot = await readRepeatedly(
+      const snapshot = await readWithRetries(
         (limits) => withDeadline(readSnapshot({ ...sources, logRegistry }, cache, limits)),
-        createRepeatLog(sources.logger, cache),
+        createRetryLog(sources.logger, cache),
       );
       cache.latest = { snapshot, readMs };
       cache.failure = null;
@@ -138,10 +138,10 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
 }
 
 /**
- * Logs the reason of the first repetition. If the read before has failed, it logs nothing: the readiness poll has
- * logged that reason.
+ * Creates the function that logs the reason of the first retry. The function logs nothing if the previous read has
+ * failed, because the readiness poll has logged that reason.
  */
-function createRepeatLog(logger: Logger, { failure }: Cache): (error: unknown) => void {
+function createRetryLog(logger: Logger, { failure }: SnapshotCache): (error: unknown) => void {
   let isLogged = failure !== null;
   return (error) => {
     if (!isLogged) logger.warn({ reason: errorMessage(error) }, 'MongoDB is unavailable; reads are repeated');
@@ -154,7 +154,11 @@ function createRepeatLog(logger: Logger, { failure }: Cache): (error: unknown) =
  * one until the new one has all collections and indexes, and has reached the watermark that clients have seen. So
  * `Data-As-Of` never goes back, unless the operator accepted that.
  */
-async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
+async function readSnapshot(
+  sources: SnapshotReadDeps,
+  cache: SnapshotCache,
+  limits: ReadOptions,
+): Promise<ReadSnapshot> {
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
@@ -192,7 +196,7 @@ type FoundGeneration = {
 };
 
 async function readGeneration(
-  sources: ReadDeps,
+  sources: SnapshotReadDeps,
   active: ActiveGeneration,
   { database, authDatabase }: Databases,
   limits: ReadOptions,
@@ -225,7 +229,7 @@ function requireComplete({ snapshot, lost, lacking }: FoundGeneration): void {
 /** Logs once, for each switch, that this replica waits for the active generation. */
 function logAwaited(
   logger: Logger,
-  cache: Cache,
+  cache: SnapshotCache,
   { snapshot, lacking }: FoundGeneration,
   served: ReadSnapshot,
 ): void {
@@ -244,12 +248,12 @@ const lostCollections = (
   control: Collections,
   documents: Collections,
 ): LostCollection[] => [
-  ...compareWithManifest('control', servedOnly(manifests.control), control),
+  ...compareWithManifest('control', manifestOfAnswers(manifests.control), control),
   ...compareWithManifest(`generation ${generation}`, manifests.documents, documents),
 ];
 
 /**
  * The collections of a manifest that answers depend on. Without the others, such as the log of gaps, the API answers.
  */
-const servedOnly = (manifest: Manifest): Manifest =>
+const manifestOfAnswers = (manifest: Manifest): Manifest =>
   Object.fromEntries(Object.entries(manifest).filter(([name]) => collectionsOfAnswers.includes(name)));

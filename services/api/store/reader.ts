@@ -2,7 +2,7 @@ import type { Db, Document } from 'mongodb';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
 import type { RequireCollections } from './collection-check.ts';
 import { createExpectedBytes, type PlannedRead, type ReplySize } from './expected-bytes.ts';
-import { createDocumentFinder, type Shape } from './find-document.ts';
+import { createDocumentFinder, type DocumentShape } from './find-document.ts';
 import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
 import type { ReadBudget } from './read-budget.ts';
 import { readData, type ReadDataOptions } from './read-data.ts';
@@ -25,7 +25,7 @@ export type StoreReader = {
    * Finds a document of the organization by its id. Returns null if the collection exists without such a document.
    * Requests share queries.
    */
-  find: (shape: Shape, id: string) => Promise<Document | null>;
+  find: (shape: DocumentShape, id: string) => Promise<Document | null>;
   /** Finds the first messages of a conversation of the organization. Requests share queries. */
   findThread: (conversationId: string) => Promise<ThreadStart>;
   /** Call it after an empty read: rejects if a collection of the snapshot is gone, which also reads as empty. */

@@ -22,7 +22,7 @@ export class Overloaded extends Error {
   }
 }
 
-/** Whether an error of a class comes from MongoDB and may pass, so that the client gets 503. */
+/** Whether an error of a class comes from MongoDB and may pass. The client then gets 503. */
 const mayPass: Record<ErrorClass, boolean> = {
   // MongoDB refuses the user only on old connections, which the pool monitor reopens.
   'refuses-us': true,

@@ -4,9 +4,9 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { OnUnreadable } from './readable.ts';
 
 /**
- * The log names a document at most once in this time, because clients may request its page again and again.
+ * The log names a document at most once in this time, because clients may often request its page.
  */
-const againAfterMs = 60_000;
+const namedOnceInMs = 60_000;
 const entriesMax = 1_000;
 
 type UnreadableReportDeps = { leftOut: Counter<'kind'>; logger: Logger; nowMs: () => number };
@@ -15,7 +15,7 @@ type UnreadableReportDeps = { leftOut: Counter<'kind'>; logger: Logger; nowMs: (
 export function createUnreadableReport({ leftOut, logger, nowMs }: UnreadableReportDeps): OnUnreadable {
   const named = new LRUCache<string, true>({
     max: entriesMax,
-    ttl: againAfterMs,
+    ttl: namedOnceInMs,
     ttlResolution: 0,
     perf: { now: nowMs },
   });

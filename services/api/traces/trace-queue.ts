@@ -26,7 +26,7 @@ const shutdownGraceMs = 3_000;
  */
 export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   const queue: RequestTrace[] = [];
-  /** The batch to write. MongoDB may have stored a batch whose write failed, so it is repeated unchanged. */
+  /** The batch to write. MongoDB may have stored a batch whose write failed, so a retry writes it unchanged. */
   let batch: RequestTrace[] = [];
   let hasFailed = false;
   let unreported = 0;

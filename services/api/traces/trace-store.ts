@@ -12,7 +12,7 @@ import { runCommand } from '../../../shared/store/run-command.ts';
 
 /** How long MongoDB may take for a batch. Then the driver drops the connection. */
 const writeTimeoutMs = 5_000;
-const inTime = () => ({ signal: AbortSignal.timeout(writeTimeoutMs) });
+const timeLimit = () => ({ signal: AbortSignal.timeout(writeTimeoutMs) });
 const duplicateKey = 11_000;
 
 type TraceWriterDeps = {
@@ -38,13 +38,13 @@ export function createTraceWriter(
       await runCommand(
         control,
         { createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority },
-        inTime(),
+        timeLimit(),
       );
     isIndexed = true;
     const expiresAt = new Date((await now()).getTime() + keptDays * dayMs);
     const batch: TraceBatch = { _id: traces[0]?._id ?? '', traces, replica, expiresAt };
     const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };
-    const { writeErrors = [] } = (await runCommand(control, insert, inTime())) as {
+    const { writeErrors = [] } = (await runCommand(control, insert, timeLimit())) as {
       writeErrors?: { code: number; errmsg: string }[];
     };
     // A duplicate was stored by an earlier attempt whose answer was lost.
