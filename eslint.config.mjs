@@ -10,24 +10,15 @@ const encodedPath = {
 const conditionalSpread =
   'SpreadElement[argument.type=/^(Conditional|Logical)Expression$/][argument.operator!="??"]';
 
-/** One idea a line, and types with names, where others read the code: production. */
-const density = [
+/** One idea a line. */
+const oneIdeaALine = [
   {
-    selector: 'VariableDeclarator[id.type="ArrayPattern"][init.type="ArrayExpression"]',
+    selector: 'VariableDeclarator[id.type="ArrayPattern"] > ArrayExpression.init:not(:has(> SpreadElement))',
     message: 'Declare each name in a statement of its own.',
-  },
-  {
-    selector: 'TSTypeReference[typeName.name="Parameters"] TSTypeQuery',
-    message: 'Give the type of the parameter a name, with a sentence for each field.',
   },
   {
     selector: 'VariableDeclaration[kind="let"] > VariableDeclarator[id.type="ArrayPattern"]',
     message: 'Declare each name in a statement of its own.',
-  },
-  {
-    // The timers of browsers and of Node have different types.
-    selector: 'TSTypeReference[typeName.name="ReturnType"] TSTypeQuery[exprName.name!="setTimeout"]',
-    message: 'Declare the type, with a sentence for each field.',
   },
   {
     selector:
@@ -37,6 +28,19 @@ const density = [
   {
     selector: 'MemberExpression[computed=true] > ConditionalExpression.property',
     message: 'Decide with an if which field is meant.',
+  },
+];
+
+/** Types with names, where others read the code: production. */
+const namedTypes = [
+  {
+    selector: 'TSTypeReference[typeName.name="Parameters"] TSTypeQuery',
+    message: 'Give the type of the parameter a name, with a sentence for each field.',
+  },
+  {
+    // The timers of browsers and of Node have different types.
+    selector: 'TSTypeReference[typeName.name="ReturnType"] TSTypeQuery[exprName.name!="setTimeout"]',
+    message: 'Declare the type, with a sentence for each field.',
   },
   {
     selector: `ObjectExpression > ${Array(3).fill(conditionalSpread).join(' ~ ')}`,
@@ -97,7 +101,7 @@ const replacedFunction = {
     'Give the code a cause: a record, stored data, an answer of tests/support/answering-proxy.ts, or a fake as an argument.',
 };
 
-const everywhere = [encodedPath, nestedWithoutBraces];
+const everywhere = [encodedPath, nestedWithoutBraces, ...oneIdeaALine];
 
 export default tseslint.config(
   { ignores: ['node_modules', 'artifacts', 'clients/*/package', 'clients/*/src/generated'] },
@@ -130,6 +134,7 @@ export default tseslint.config(
       'no-nested-ternary': 'error',
       'max-depth': ['error', 3],
       'no-multi-assign': 'error',
+      'no-return-assign': ['error', 'always'],
       'no-cond-assign': ['error', 'always'],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/prefer-includes': 'error',
@@ -144,24 +149,24 @@ export default tseslint.config(
       // A function with more branches than these gives its cases names: a guard, a function, a type.
       complexity: ['error', 12],
       '@typescript-eslint/default-param-last': 'error',
-      'no-restricted-syntax': ['error', ...everywhere, ...density],
+      'no-restricted-syntax': ['error', ...everywhere, ...namedTypes],
     },
   },
   {
     files: ['{services,shared}/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/**', 'shared/store/run-command.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommand] },
+    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...namedTypes, rawCommand] },
   },
   {
     files: ['services/operations/**/*.ts'],
     ignores: ['**/*.test.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommand, lineByHand] },
+    rules: { 'no-restricted-syntax': ['error', ...everywhere, ...namedTypes, rawCommand, lineByHand] },
   },
   {
     files: ['services/cli/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/output.ts', 'services/cli/main.ts'],
     rules: {
-      'no-restricted-syntax': ['error', ...everywhere, ...density, rawCommandBesideCommander, lineByHand],
+      'no-restricted-syntax': ['error', ...everywhere, ...namedTypes, rawCommandBesideCommander, lineByHand],
     },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },

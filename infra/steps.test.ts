@@ -15,8 +15,12 @@ test('SIGTERM ends the running step, and no other step begins', async () => {
   const script = spawn('sh', command, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   let errors = '';
-  script.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-  script.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  script.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  script.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
   await once(script.stdout, 'data');
   script.kill('SIGTERM');
   expect(await once(script, 'close')).toEqual([143, null]);

@@ -93,7 +93,9 @@ async function runCheck(): Promise<{ isFailed: boolean; output: string }> {
   const { child, exited } = start(['npm', 'run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
   const isFailed = (await exited) !== 0;
   if (isFailed && !isInterrupted) print('npm run check FAILED; its output comes at the end of this run');
   return { isFailed, output };

@@ -79,8 +79,12 @@ function createProgram(programName: string, output: { help: string; error: strin
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
     .configureOutput({
-      writeOut: (text) => (output.help += text),
-      writeErr: (text) => (output.error += text),
+      writeOut: (text) => {
+        output.help += text;
+      },
+      writeErr: (text) => {
+        output.error += text;
+      },
     })
     .description('Manages the read models: their topics, generations, documents, dead letters and API keys.')
     .version(release)

@@ -7,7 +7,12 @@ afterEach(() => jest.useRealTimers());
 /** A clock that only a test moves. */
 const clock = () => {
   let ms = 0;
-  return { nowMs: () => ms, pass: (more: number) => (ms += more) };
+  return {
+    nowMs: () => ms,
+    pass: (more: number) => {
+      ms += more;
+    },
+  };
 };
 
 test('clients share one read, and read again only after its time', async () => {

@@ -95,7 +95,9 @@ export function createReadings<Query, T>(
     let reading: OpenRead<T> | null = null;
     const known = createReading(async () => {
       reading = begin((signal) => read(JSON.parse(query) as Query, signal));
-      return reading.result.finally(() => (reading = null));
+      return reading.result.finally(() => {
+        reading = null;
+      });
     }, options);
     return () => {
       reading?.ask();

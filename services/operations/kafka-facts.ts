@@ -66,10 +66,16 @@ export async function readKafka(
     facts.missing = missing;
     facts.hidden = hidden;
     await Promise.all([
-      log.read(topics).then((state) => (facts.log = state), fail),
+      log.read(topics).then((state) => {
+        facts.log = state;
+      }, fail),
       readTopicSettings(admin, topics).then(
-        (settings) => (facts.settings = settings),
-        (error: unknown) => (facts.settingsProblem = errorMessage(error)),
+        (settings) => {
+          facts.settings = settings;
+        },
+        (error: unknown) => {
+          facts.settingsProblem = errorMessage(error);
+        },
       ),
       ...generations.map(({ number: generation }) => {
         const protocol = protocolOf({ controlId, database, generation });

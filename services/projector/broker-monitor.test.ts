@@ -10,9 +10,13 @@ function monitoring() {
     return { missing: [], hidden: [] };
   };
   const createFresh = () => ({
-    connect: async () => void (state.fresh += 1),
+    connect: async () => {
+      state.fresh += 1;
+    },
     find: () => answer(state.isNewCut),
-    disconnect: async () => void (state.disconnected += 1),
+    disconnect: async () => {
+      state.disconnected += 1;
+    },
   });
   const log = { find: () => answer(state.isOldCut) };
   const monitor = monitorBrokers(

@@ -93,7 +93,8 @@ test('a span of records that share nothing has less than 300 kB, even with long 
 });
 
 test('a purge of a record covers neither the records beside it, nor later ones at its offset', () => {
-  const [purged, beside] = [reject(7), reject(8)];
+  const purged = reject(7);
+  const beside = reject(8);
   const span = spanWith(purged, beside);
   expect(purgeRecords(span, new Set([idOf(purged)]), { by: 'ann', at: at(1) })).toBe(1);
   // when both are read again, by another generation too, and the topic was created again

@@ -41,7 +41,8 @@ test.each([
 
 // A broker also reads only the first frame of lz4, and refuses a batch whose records do not fit into that frame.
 test('streams of several frames are read whole', async () => {
-  const [first, second] = [Buffer.from('first '.repeat(20_000)), Buffer.from('second')];
+  const first = Buffer.from('first '.repeat(20_000));
+  const second = Buffer.from('second');
   const both = Buffer.concat([first, second]).toString();
   const snappyParts = [await compress.snappy(first), await compress.snappy(second)];
   const inFrames = {

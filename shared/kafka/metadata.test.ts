@@ -78,13 +78,11 @@ describe('the metadata of several brokers', () => {
   const topicIds = { t: 'a'.repeat(32) };
 
   test('has each partition that any broker knows, with its latest leader', () => {
-    const [old, recent] = [
-      topic([[1, 4]]),
-      topic([
-        [2, 5],
-        [3, 0],
-      ]),
-    ];
+    const old = topic([[1, 4]]);
+    const recent = topic([
+      [2, 5],
+      [3, 0],
+    ]);
     const leaders = { 't/0': 2, 't/1': 3 };
     expect(merge(old, recent)).toEqual({ leaders, topicIds });
     expect(merge(recent, old)).toEqual({ leaders, topicIds });

@@ -64,7 +64,9 @@ test.each([
   const connection = {
     broker: 'a:1',
     authenticatedAt: isRenewal ? [0, 0] : null,
-    disconnect: async () => void (closed += 1),
+    disconnect: async () => {
+      closed += 1;
+    },
   };
   const { authenticate } = saslAuthenticator.prototype;
   const thrown = await authenticate.call({ connection } as never).catch((reason: unknown) => reason);

@@ -56,7 +56,9 @@ test.each(['SIGTERM', 'SIGINT'])(
   async (name) => {
     const { host, exited, signal } = fakeHost();
     let closed = 0;
-    const close = async () => (closed += 1);
+    const close = async () => {
+      closed += 1;
+    };
     onShutdown(createLogger('test', 'silent'), [{ name: 'only', close, deadlineMs: 60_000 }], host);
     for (let times = 0; times < 2; times += 1) signal(name);
     expect(await exited).toBe(0);

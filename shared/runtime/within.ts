@@ -7,7 +7,9 @@ export async function within<T, L>(ms: number, working: Promise<T>, late: () => 
   let immediate: NodeJS.Immediate | undefined;
   const waited = new Promise<void>((resolve) => {
     // After a stall, the event loop fires timers before it reads its sockets.
-    timer = setTimeout(() => (immediate = setImmediate(resolve)), ms);
+    timer = setTimeout(() => {
+      immediate = setImmediate(resolve);
+    }, ms);
   });
   return Promise.race([working, waited.then(late)]).finally(() => {
     clearTimeout(timer);

@@ -2,7 +2,8 @@ import { createStoreClock } from './clock.ts';
 
 describe('the clock of the store', () => {
   test('is its time at the last reading, and the monotonic time since', async () => {
-    const [store, monotonic] = [{ ms: 10_000 }, { ms: 5 }];
+    const store = { ms: 10_000 };
+    const monotonic = { ms: 5 };
     const clock = createStoreClock(
       async () => new Date(store.ms),
       () => monotonic.ms,

@@ -59,7 +59,9 @@ export function patchTexts(): void {
     const place = hash & (shortTextsMax - 1);
     const text = known[place] ?? '';
     if (isText(text, bytes, start, end)) return text;
-    return (known[place] = toUTF8(bytes, start, end, fatal));
+    const decoded = toUTF8(bytes, start, end, fatal);
+    known[place] = decoded;
+    return decoded;
   };
 }
 

@@ -141,7 +141,8 @@ describe('an overloaded MongoDB', () => {
     [20, 30_000],
   ])('after attempt %d is left alone for %d ms, or for up to half of that less', (attempt, longestMs) => {
     const pauses = Array.from({ length: 500 }, () => retryPauseMs(labelled, attempt, 100));
-    const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)];
+    const shortest = Math.min(...pauses);
+    const longest = Math.max(...pauses);
     expect(shortest).toBeGreaterThanOrEqual(0.5 * longestMs);
     expect(longest).toBeLessThanOrEqual(longestMs);
     // 500 pauses leave out a tenth of the range once in 10^22 runs.

@@ -5,7 +5,8 @@ import { registerPools } from './pool-metrics.ts';
 
 /** A client whose events the test emits, and the values of a gauge of its pool. */
 function given() {
-  const [client, registry] = [new EventEmitter(), new Registry()];
+  const client = new EventEmitter();
+  const registry = new Registry();
   registerPools(registry, { data: client as unknown as MongoClient });
   const valuesOf = async (gauge: string) => {
     const metric = await registry.getSingleMetric(`support_mongodb_${gauge}`)?.get();

@@ -34,14 +34,24 @@ export function registerPools(registry: Registry, pools: Record<string, MongoCli
 /** Counts the connections of a client, and the operations that wait for one. */
 function countPool(client: MongoClient) {
   const usage = { open: 0, inUse: 0, waiting: 0 };
-  client.on('connectionCreated', () => (usage.open += 1));
-  client.on('connectionClosed', () => (usage.open -= 1));
-  client.on('connectionCheckOutStarted', () => (usage.waiting += 1));
-  client.on('connectionCheckOutFailed', () => (usage.waiting -= 1));
+  client.on('connectionCreated', () => {
+    usage.open += 1;
+  });
+  client.on('connectionClosed', () => {
+    usage.open -= 1;
+  });
+  client.on('connectionCheckOutStarted', () => {
+    usage.waiting += 1;
+  });
+  client.on('connectionCheckOutFailed', () => {
+    usage.waiting -= 1;
+  });
   client.on('connectionCheckedOut', () => {
     usage.waiting -= 1;
     usage.inUse += 1;
   });
-  client.on('connectionCheckedIn', () => (usage.inUse -= 1));
+  client.on('connectionCheckedIn', () => {
+    usage.inUse -= 1;
+  });
   return usage;
 }

@@ -9,7 +9,9 @@ const api = useApi(oneOfEach({ ticket: ['ti_3', 'ti_4', 'ti_5'].map((id) => buil
   nowMs: () => clock.nowMs,
 });
 
-beforeEach(() => (clock.nowMs += 60_000));
+beforeEach(() => {
+  clock.nowMs += 60_000;
+});
 
 const etagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
 

@@ -8,7 +8,9 @@ const youngMs = 13 * 60_000;
 const oldMs = 17 * 60_000;
 let elapsedMs = 0;
 const api = useApi({}, { hasTls: true, nowMs: () => performance.now() + elapsedMs });
-beforeEach(() => (elapsedMs = 0));
+beforeEach(() => {
+  elapsedMs = 0;
+});
 
 test('a connection that is older than 15 minutes ends with its next response', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });

@@ -80,7 +80,9 @@ test('a conversation of 100,000 messages is served in order, with memory indepen
   for (let index = 0; index < 10; index += 1) await readAll('conv_warm');
   const before = residentBytes(fresh);
   let growth = 0;
-  const sampling = setInterval(() => (growth = Math.max(growth, residentBytes(fresh) - before)), 5);
+  const sampling = setInterval(() => {
+    growth = Math.max(growth, residentBytes(fresh) - before);
+  }, 5);
   const text = await readAll('conv_long');
   clearInterval(sampling);
   const shown = conversationSchema.parse(JSON.parse(text)).messages;

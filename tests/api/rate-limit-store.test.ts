@@ -176,7 +176,12 @@ test('the window slides by the clock of the store', async () => {
 describe('a store with outages', () => {
   test('an outage of the store delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
     const times = { shared: 0 };
-    const logger = { info: () => (times.shared += 1), warn: () => undefined } as unknown as Logger;
+    const logger = {
+      info: () => {
+        times.shared += 1;
+      },
+      warn: () => undefined,
+    } as unknown as Logger;
     const deps = { nowMs: () => 0, logger, fallbacks: createMetrics().rateLimitFallbacks };
     const limit = { requests: 10, windowSeconds: 3_600 };
     const limiter = createRateLimiter(deps, { limit, store: storeOf(5) });

@@ -24,7 +24,9 @@ export const open = ({ port, isTls }: ApiProcess, secure = isTls, localAddress =
 export const untilClosed = (socket: Socket) =>
   new Promise<string>((resolve) => {
     let text = '';
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
     socket.on('close', () => resolve(text));
   });
 

@@ -40,7 +40,9 @@ describe('slow clients', () => {
       dribble(await open(secured, false), '\x16'),
     ]);
     let areAllClosed = false;
-    void closed.then(() => (areAllClosed = true));
+    void closed.then(() => {
+      areAllClosed = true;
+    });
     await eventually(async () => {
       await Promise.all([api, secured].map(expectAnswering));
       return areAllClosed;

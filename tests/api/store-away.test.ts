@@ -30,12 +30,16 @@ async function beginPatient() {
   const client = new MongoClient(proxiedUrl(await listen(), 'serverSelectionTimeoutMS=600000'));
   let isConnected = false;
   client.connect().then(
-    () => (isConnected = true),
+    () => {
+      isConnected = true;
+    },
     () => undefined,
   );
   await eventually(() => silentCount() > 0);
   return {
-    endSilence: () => (trouble.silent = false),
+    endSilence: () => {
+      trouble.silent = false;
+    },
     isConnected: () => isConnected,
     close: () => client.close().finally(cut),
   };

@@ -53,7 +53,8 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       if (clock.nowMs() < refusedUntilMs) counts.sentTooEarly += 1;
       await clock.sleep(200 + random.int(1_800));
       const { admitted, resetMs } = limiter.consume('key');
-      counts[admitted ? 'admitted' : 'refused'] += 1;
+      if (admitted) counts.admitted += 1;
+      else counts.refused += 1;
       const path = new URL(url as URL | string).pathname;
       if (admitted && path.includes('/messages')) return page(path, [{ id: 'msg_1' }]);
       const conversations = [{ id: 'conv_1', role: 'primary' }];

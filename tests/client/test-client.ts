@@ -63,7 +63,9 @@ export function createHoldingFetch() {
   return {
     pendingSignals,
     /** Holds all requests for messages after the next `count`. */
-    holdAfter: (count: number) => (answeredMax = count),
+    holdAfter: (count: number) => {
+      answeredMax = count;
+    },
     fetch: (url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
       const isForMessages = JSON.stringify(url).includes('/messages');
       if (isForMessages) answeredMax -= 1;

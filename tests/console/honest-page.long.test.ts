@@ -12,7 +12,9 @@ const environment = useOpened(() => createTestEnvironment(1));
 const console = useOpened(() => openConsole(environment.environment));
 let browser: Browser;
 // The first run on a machine downloads the browser.
-beforeAll(async () => (browser = await startChromium()));
+beforeAll(async () => {
+  browser = await startChromium();
+});
 afterAll(() => browser?.close());
 
 /** How often the server has rendered the page. Each page shows this number in its verdict and in its tiles. */

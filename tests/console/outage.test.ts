@@ -18,8 +18,12 @@ describe('while MongoDB does not answer', () => {
       const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
       return {
         ...console,
-        delay: (ms: number) => (proxy.trouble.delayMs = ms),
-        hold: (text: string) => (proxy.trouble.holding = text),
+        delay: (ms: number) => {
+          proxy.trouble.delayMs = ms;
+        },
+        hold: (text: string) => {
+          proxy.trouble.holding = text;
+        },
         heldCount: proxy.heldCount,
         release: proxy.release,
         cut: proxy.cut,

@@ -17,7 +17,8 @@ describe('dead letters about an expired conversation', () => {
   const storeRejected = (event: Event, published: number) => {
     const now = day(published);
     const timestampMs = day(published).getTime();
-    return storeDeadLetter(model, event, { offset: (offset += 1), timestampMs, now });
+    offset += 1;
+    return storeDeadLetter(model, event, { offset, timestampMs, now });
   };
   const deadLetters = async () => {
     const found = (await standingLetters(model.control)).toSorted((a, b) => a.offset - b.offset);

@@ -242,7 +242,10 @@ describe('storing dead letters', () => {
   test('a flood is stored in few and small documents, by few commands for a chunk, although each detail differs', async () => {
     let commands = 0;
     for (let first = 0; first < 20_000; first += 1_000) {
-      if (first === 1_000) opened.mongo.on('commandStarted', () => (commands += 1));
+      if (first === 1_000)
+        opened.mongo.on('commandStarted', () => {
+          commands += 1;
+        });
       await store(records(first % 15_000, (first % 15_000) + 999), {
         shares: fullShares,
         detail: `the producer's own text ${first}`,

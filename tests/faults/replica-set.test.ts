@@ -169,7 +169,12 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
           await untilProgress();
         }
       };
-      await Promise.all([disturb(), run().finally(() => (isDone = true))]);
+      await Promise.all([
+        disturb(),
+        run().finally(() => {
+          isDone = true;
+        }),
+      ]);
     };
     /** Repeats a command until the registry shows its effect, because a command may lose its primary. */
     const command = (args: string[], isDone: (find: (number: number) => Generation | undefined) => boolean) =>
@@ -201,7 +206,8 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
     };
     const expectTickets = async (events: Event[], orgId: string) => {
       const tickets = await readTickets(api, orgId);
-      compared[tickets ? 'lists' : 'lists refused'] += 1;
+      const outcome = tickets ? 'lists' : 'lists refused';
+      compared[outcome] += 1;
       if (tickets) expect(tickets).toEqual(expectedTickets(events, orgId));
     };
     let api: Service;
@@ -251,7 +257,12 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         });
         await expectDocuments(events, 2);
       };
-      await Promise.all([readTicketsUntilOver(), rebuild().finally(() => (isOver = true))]);
+      await Promise.all([
+        readTicketsUntilOver(),
+        rebuild().finally(() => {
+          isOver = true;
+        }),
+      ]);
       for (const orgId of organizations) await expectTickets(events, orgId);
       expect(await api.stop()).toBe(0);
       expect(compared.lists).toBeGreaterThan(compared['lists refused']);

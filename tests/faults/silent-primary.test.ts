@@ -59,7 +59,9 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     // The pool has a connection for each read. A read on a new connection would fail before it sends its command.
     await using client = createMongo(`${replicaSet.url}&minPoolSize=6`, 'test', { timeouts });
     let readyConnections = 0;
-    client.on('connectionReady', () => (readyConnections += 1));
+    client.on('connectionReady', () => {
+      readyConnections += 1;
+    });
     const database = client.db('silent_g1');
     await ensureIndexes(database);
     await eventually(() => readyConnections >= 6);

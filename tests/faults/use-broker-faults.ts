@@ -90,7 +90,9 @@ export function useBrokerFaults() {
       let isInSync = false;
       const inSync = fault()
         .then(() => untilInSync(cluster))
-        .finally(() => (isInSync = true));
+        .finally(() => {
+          isInSync = true;
+        });
       // The loop below awaits `inSync` only at its end. Until then, a rejection would count as unhandled.
       inSync.catch(() => undefined);
       while (!isInSync) {

@@ -86,7 +86,9 @@ describe('a run of the commit loop', () => {
       return startCommitLoop({ ...deps, ...observers }, consuming, intervalMs);
     };
     // Waits for the end of the loop's own first run, which must not overlap with the run that a test starts.
-    await new Promise<void>((resolve) => (commitLoop = start(neverMs, resolve)));
+    await new Promise<void>((resolve) => {
+      commitLoop = start(neverMs, resolve);
+    });
   });
 
   const at = (partition: number, position: number) => snapshot({ partition, position });
@@ -112,7 +114,9 @@ describe('a run of the commit loop', () => {
     // given a partition that has reached the end that is read
     givenPartition(3);
     // when another record is published before the response arrives
-    given.whileEndsAreRead = () => (given.nowMs += 10_000);
+    given.whileEndsAreRead = () => {
+      given.nowMs += 10_000;
+    };
     await commitLoop.flush();
     // then the partition is complete only up to the request
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
@@ -122,7 +126,9 @@ describe('a run of the commit loop', () => {
     givenPartition(9, 3);
     const commits: [number | undefined, number | undefined][] = [];
     // The projector applies more records after the snapshot.
-    given.onSnapshot = () => (given.partitions = [at(0, 7)]);
+    given.onSnapshot = () => {
+      given.partitions = [at(0, 7)];
+    };
     given.onCommit = async (snapshot) => {
       commits.push([snapshot[0]?.position, (await recorded()).position]);
     };
@@ -184,7 +190,9 @@ describe('a run of the commit loop', () => {
     await eventually(() => commits === 1);
     await running.stop();
     let isFlushed = false;
-    const flushed = running.flush().then(() => (isFlushed = true));
+    const flushed = running.flush().then(() => {
+      isFlushed = true;
+    });
     // Three flushes of another loop last long enough for the end of a flush that does not wait.
     for (let flush = 0; flush < 3; flush += 1) await commitLoop.flush();
     expect(isFlushed).toBe(false);

@@ -37,7 +37,9 @@ beforeAll(async () => {
   }
   issuer = createServer((request, response) => {
     let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
     request.on('end', () => {
       const { authorization } = request.headers;
       requests.push({ authorization, body });

@@ -93,7 +93,10 @@ describe('problems of kafkajs', () => {
     // given a connection that is reset when the request is sent, once
     const findCoordinator = 10;
     let requests = 0;
-    const socketFactory = resettingSockets((api) => api === findCoordinator && (requests += 1) === 1);
+    const socketFactory = resettingSockets((api) => {
+      if (api === findCoordinator) requests += 1;
+      return api === findCoordinator && requests === 1;
+    });
     const brokers = environment.config.KAFKA_BROKERS;
     const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, socketFactory });
     const consumer = kafka.consumer({ groupId: environment.config.CONSUMER_GROUP });

@@ -87,7 +87,8 @@ describe('a start is refused, and registers nothing,', () => {
       const state = await log.read(names);
       const messages = [{ key: '1', value: '' }];
       await rebuild.producer.send({ topic, messages });
-      const [applied] = [...(await log.read(names)).ends.values()];
+      const { ends } = await log.read(names);
+      const [applied] = ends.values();
       await progressOf(rebuild.control).updateOne(
         { generation: 1 },
         { $set: { topic, partition: 0, 'applied.position': applied?.end } },

@@ -119,7 +119,10 @@ describe('an operator reads in the status', () => {
     const silent = () => new Promise<never>(() => undefined);
     const { log } = rebuild.deps();
     let shown: Promise<Facts> | undefined;
-    const show = () => (shown ??= readFacts(rebuild.deps(), silent, null));
+    const show = () => {
+      shown ??= readFacts(rebuild.deps(), silent, null);
+      return shown;
+    };
     const read = async (topics: string[]) => {
       // The status began to wait later than the verb, and gives up first.
       await show();

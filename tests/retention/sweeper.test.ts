@@ -17,11 +17,10 @@ describe('the sweeper of a projector', () => {
   type Deps = Parameters<typeof startSweeper>[0];
   const start = (changes: Partial<Deps>, options?: Parameters<typeof startSweeper>[1]) => {
     const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(new Date());
-    const { control } = model;
     return startSweeper(
       {
         ...deps,
-        control,
+        control: model.control,
         prefix: 'support.',
         generation: 1,
         now: () => new Date(),
@@ -175,10 +174,13 @@ describe('the sweeper of a projector', () => {
     const startFailing = async () => {
       await model.setWatermark();
       const metrics = createMetrics();
-      const state = { problem: 'not authorized' as string | null, isOwner: true };
-      let announced: SweepOutcome | null = null;
-      let clock = Date.parse('2126-01-01T00:00:00Z');
-      const since = new Date(clock);
+      const announceSweep = jest.fn<void, [SweepOutcome]>();
+      const since = new Date('2126-01-01T00:00:00Z');
+      const state = { problem: 'not authorized' as string | null, isOwner: true, nowMs: since.getTime() };
+      const tick = () => {
+        state.nowMs += 1_000;
+        return state.nowMs;
+      };
       const earlierOutcome = { at: since, failingSince: since, reason: 'of an earlier owner' };
       await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: earlierOutcome } }));
       const readChannels: SweepStore['readChannels'] = async () => {
@@ -188,14 +190,14 @@ describe('the sweeper of a projector', () => {
       const sweeper = start(
         {
           metrics,
-          now: () => new Date((clock += 1_000)),
-          announceSweep: (outcome) => (announced = outcome),
+          now: () => new Date(tick()),
+          announceSweep,
           isOwner: () => state.isOwner,
           sweepStore: { ...model.sweepDeps(new Date()).sweepStore, readChannels },
         },
-        { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) },
+        { intervalMs: 1, pollMs: 1, nowMs: tick },
       );
-      const announcement = (): SweepOutcome | null => announced;
+      const announcement = () => announceSweep.mock.lastCall?.[0] ?? null;
       await eventually(() => announcement()?.reason === 'not authorized');
       const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
       return { state, since, announcement, isFailing, stop: sweeper.stop };

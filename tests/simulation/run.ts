@@ -13,7 +13,9 @@ export async function runSimulation(folder: string, schedules: number, seed: num
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');
-    stream.on('data', (text: string) => (output += text));
+    stream.on('data', (text: string) => {
+      output += text;
+    });
   }
   const code = await new Promise<number | null>((end) => child.once('close', end));
   return { code, output };

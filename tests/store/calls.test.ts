@@ -25,7 +25,9 @@ describe(`a batch of ${records} records of ${records} organizations`, () => {
 
   test.each(['conversation', 'ticket', 'message'] as const)('needs few commands for %ss', async (kind) => {
     let commands = 0;
-    opened.mongo.on('commandStarted', () => (commands += 1));
+    opened.mongo.on('commandStarted', () => {
+      commands += 1;
+    });
     // Version 1 inserts the documents, and version 2 updates them.
     for (const version of [1, 2]) {
       commands = 0;

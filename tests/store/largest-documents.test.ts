@@ -34,8 +34,11 @@ const idOf = (prefix: string, index = 0) => {
 const idsOf = (prefix: string, length = itemsMax) =>
   Array.from({ length }, (_, index) => idOf(prefix, index));
 
-const [ticketId, contactId, assignedUserId] = [idOf('ti_'), idOf('con_'), idOf('user_')];
-const [tagIds, topicIds] = [idsOf('tag_'), idsOf('topic_')];
+const ticketId = idOf('ti_');
+const contactId = idOf('con_');
+const assignedUserId = idOf('user_');
+const tagIds = idsOf('tag_');
+const topicIds = idsOf('topic_');
 const channelIds = idsOf('chan_', embeddedConversationsMax);
 /** The entities to which the documents refer, with every text at its bound. */
 const referenced = given(

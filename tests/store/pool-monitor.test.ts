@@ -59,7 +59,9 @@ const opened = useOpened(
       await eventually(() => freshClients >= wanted);
     };
     /** Moves the clock of the monitor forward. */
-    const skip = (ms: number) => (skippedMs += ms);
+    const skip = (ms: number) => {
+      skippedMs += ms;
+    };
     const close = async () => {
       monitor.stop();
       await pool.close();

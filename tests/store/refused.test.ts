@@ -42,7 +42,8 @@ describe('a document that the store refuses', () => {
   /** Applies events of one kind in one batch. Returns the dead-lettered events, and the documents not refreshed. */
   const apply = async (events: Event[]) => {
     const { notRefreshed, deps } = createObservedDeps();
-    const records = events.map((event) => recordOf(event, (offset += 1)));
+    const records = events.map((event, index) => recordOf(event, offset + index + 1));
+    offset += events.length;
     const { rejected } = await applyRecords(deps, events[0]?.kind ?? 'tag', records);
     const deadLettered = rejected.map(({ record, rejection }) => {
       const event = events[records.indexOf(record)];

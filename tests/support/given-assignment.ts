@@ -130,6 +130,8 @@ export function given(apply: Apply = async () => nothing) {
     logged,
     fetchedRecords: () => fetchedRecords,
     /** From now on `pause` and `resume` throw. */
-    refuse: (error: Error | null) => (refusal = error),
+    refuse: (error: Error | null) => {
+      refusal = error;
+    },
   };
 }

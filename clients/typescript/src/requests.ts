@@ -81,7 +81,10 @@ function listRequest<Item extends Listed>(
   };
   const readFirst = () => read(params.startingAfter ?? null, emptyWalk);
   let requested: Promise<Page<Item>> | undefined;
-  const requestOnce = () => (requested ??= readFirst());
+  const requestOnce = () => {
+    requested ??= readFirst();
+    return requested;
+  };
   return {
     [Symbol.toStringTag]: 'ListRequest',
     then: (onPage, onError) => requestOnce().then(onPage, onError),

@@ -10,7 +10,9 @@ const error = (status: number, code: ErrorCode | null, retryAfterMs: number | nu
 /** Runs a request that fails with these errors, one after another; returns the time that it took. */
 async function run(errors: Error[], policy = {}): Promise<number> {
   let nowMs = 0;
-  const sleep = async (delayMs: number) => void (nowMs += delayMs);
+  const sleep = async (delayMs: number) => {
+    nowMs += delayMs;
+  };
   const retry = createRetries({ sleep, random: () => 0, nowMs: () => nowMs });
   await retry({ retries: 2, retryForMs: 60_000, signal: undefined, ...policy }, async () => {
     const failure = errors.shift();

@@ -30,7 +30,12 @@ export async function abortable<Result>(
 export async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
-    await abortable(new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs))), signal);
+    await abortable(
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, delayMs);
+      }),
+      signal,
+    );
   } finally {
     clearTimeout(timer);
   }

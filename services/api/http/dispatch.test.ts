@@ -37,7 +37,9 @@ const route = (path: string, reply: () => object) =>
 let held = 0;
 const hold = (bytes: number) => {
   held += bytes;
-  return () => void (held -= bytes);
+  return () => {
+    held -= bytes;
+  };
 };
 
 /** Encodes gzip. */

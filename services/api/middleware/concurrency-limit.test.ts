@@ -18,7 +18,12 @@ function createLimit() {
     budget: { isHalfUsed: () => state.isMemoryHalfUsed },
     nowMs: () => state.nowMs,
   });
-  const openReader = () => ({ end: () => (state.readersEnded += 1) }) as unknown as StoreReader;
+  const openReader = () =>
+    ({
+      end: () => {
+        state.readersEnded += 1;
+      },
+    }) as unknown as StoreReader;
   const read = requestReader({ openReader });
   const ask = (orgId: string, { keyId = '', responseBytes = 0, hasLeft = false } = {}) => {
     const res = Object.assign(new EventEmitter(), {

@@ -56,7 +56,13 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
   });
   const resources: PublicResource[] = [
     // Shows that the process answers. Only `/readyz` on the admin port checks MongoDB.
-    { path: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
+    {
+      path: '/health',
+      headers: {},
+      send: (context) => {
+        context.body = { status: 'ok' };
+      },
+    },
     {
       path: '/openapi.json',
       headers: specHeaders,

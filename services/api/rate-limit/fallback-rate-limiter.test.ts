@@ -20,7 +20,9 @@ function given({ refuses }: { refuses: boolean }) {
           if (store.refuses) throw new Error('READONLY');
           return { ...usage, remaining: 7 };
         },
-        close: () => void (store.closed += 1),
+        close: () => {
+          store.closed += 1;
+        },
       };
     },
     memory: { consume: () => usage },

@@ -13,7 +13,11 @@ async function serve(listener: Listener) {
   const refused = { count: 0 };
   const deps = {
     logger: createLogger('test', 'silent'),
-    connectionsRefused: { inc: () => (refused.count += 1) },
+    connectionsRefused: {
+      inc: () => {
+        refused.count += 1;
+      },
+    },
     nowMs: () => performance.now(),
   };
   const { stop } = serveConnections(server, deps, listener);
@@ -40,7 +44,9 @@ test('a stop waits for the requests in progress, then closes their connections',
   const { server, open, stop } = await serve((_, response) => responses.push(response));
   const client = open();
   let received = '';
-  client.setEncoding('utf8').on('data', (text: string) => (received += text));
+  client.setEncoding('utf8').on('data', (text: string) => {
+    received += text;
+  });
   client.write(request() + request());
   // given the second request in progress, which waited for the first
   await begun(1);

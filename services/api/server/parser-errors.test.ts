@@ -48,7 +48,9 @@ test.each([
     request.resume();
     if (isInProgress) void app.callback()(request, response);
     let isClosed = false;
-    response.once('close', () => (isClosed = true));
+    response.once('close', () => {
+      isClosed = true;
+    });
     client.write('zz\r\n');
     expect(await answer).toMatch(received);
     await eventually(() => isClosed);

@@ -27,7 +27,9 @@ function createReaders(queriesMax?: number) {
   const snapshots: Record<string, object> = {};
   const read = (wanted: string, name = 'ticket', generation = 1) => {
     const group = `${generation} ${name}`;
-    return gather({ snapshot: (snapshots[generation] ??= {}), name }, wanted, (all) => {
+    snapshots[generation] ??= {};
+    const snapshot = snapshots[generation];
+    return gather({ snapshot, name }, wanted, (all) => {
       const { promise, resolve, reject } = Promise.withResolvers<SharedResult<string, string>>();
       const answer = (pauseMs = 0) => resolve({ find: (id) => `${group} ${id}`, pauseMs });
       queries.push({ group, wanted: all, answer, fail: () => reject(new Error(`no ${all.join()}`)) });

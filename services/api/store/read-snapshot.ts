@@ -123,6 +123,12 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
     }
   };
 
+  /** Joins the read that is in progress, if there is one. */
+  const refreshOnce = (): Promise<ReadSnapshot> => {
+    refreshing ??= refresh();
+    return refreshing;
+  };
+
   return {
     lastDataAsOf: () => cache.latest?.snapshot.dataAsOf ?? new Date(0),
     lastGeneration: () => cache.latest?.snapshot.generation ?? null,
@@ -130,8 +136,8 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
       if (latest && !failure && isFresh(latest.readMs)) return latest.snapshot;
-      if (!failure) return (refreshing ??= refresh());
-      if (!isFresh(failure.readMs)) (refreshing ??= refresh()).catch(() => undefined);
+      if (!failure) return refreshOnce();
+      if (!isFresh(failure.readMs)) refreshOnce().catch(() => undefined);
       throw failure.error;
     },
   };

@@ -10,8 +10,12 @@ const fetching = (partition: number) => {
     comparedEpoch: 2,
     uncomparedEpoch: -1,
     topicId: null as string | null,
-    setCompared: (epoch: number) => void (fetchState.comparedEpoch = epoch),
-    setTopicId: (id: string) => void (fetchState.topicId = id),
+    setCompared: (epoch: number) => {
+      fetchState.comparedEpoch = epoch;
+    },
+    setTopicId: (id: string) => {
+      fetchState.topicId = id;
+    },
   };
   return { topic: 't', partition, fetchState };
 };

@@ -9,7 +9,14 @@ function given(shareBytes = 80) {
     return new Map(stored);
   };
   const shares = createByteShares(measure, shareBytes, () => clock);
-  return { shares, stored, measured, wait: (ms: number) => (clock += ms) };
+  return {
+    shares,
+    stored,
+    measured,
+    wait: (ms: number) => {
+      clock += ms;
+    },
+  };
 }
 
 test('each topic has the same share, even if another topic exceeds its share', async () => {

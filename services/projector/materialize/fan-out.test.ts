@@ -47,7 +47,11 @@ describe('changes of several kinds that are applied together', () => {
     const { applied, begun, writing } = given('ticket', 'message');
     await begun();
     let hasEnded = false;
-    const ended = applied.catch(() => undefined).then(() => (hasEnded = true));
+    const ended = applied
+      .catch(() => undefined)
+      .then(() => {
+        hasEnded = true;
+      });
     writing.get('message')?.reject(new Error('lost'));
     await begun();
     expect(hasEnded).toBe(false);

@@ -27,7 +27,10 @@ function given(outcome: (write: number) => WriteResult | null, overrides: Partia
   let writes = 0;
   const store: Store = {
     ...memory,
-    write: async (kind, batch) => outcome((writes += 1)) ?? memory.write(kind, batch),
+    write: async (kind, batch) => {
+      writes += 1;
+      return outcome(writes) ?? memory.write(kind, batch);
+    },
   };
   const deps = engineDeps(store, {
     wait: async (ms) => void pauses.push(ms),

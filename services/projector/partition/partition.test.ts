@@ -187,7 +187,9 @@ test('a partition that waits for prerequisites releases the memory of its batch'
     queue,
     waitForPrerequisites: (_, __, onWait) => {
       onWait();
-      return new Promise((resolve) => (endWait = resolve));
+      return new Promise((resolve) => {
+        endWait = resolve;
+      });
     },
     apply: () => new Promise(() => undefined),
   });

@@ -261,7 +261,9 @@ export class Partition {
   async #apply({ records }: TakenRecords, arrival: Arrival): Promise<Applied> {
     if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;
-    const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
+    const countAttempt = createProgressCounter(() => {
+      this.#progressCount += 1;
+    });
     let hasFailed = false;
     return this.#retry(async () => {
       const attempt = this.#createAttempt(countAttempt());

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { rawHeaders } from '../../../tests/support/example-records.ts';
 import { type ExampleBatch, rawBatch } from '../../../tests/support/example-responses.ts';
@@ -23,9 +24,15 @@ const budgetOf = (bytesMax: number) => createBudget(bytesMax, () => undefined);
 const given = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
   createRecordQueue({ partition: 3, loadWithinBudget: budget, chunkBytesMax: () => chunkBytesMax });
 
+const withByte = (bytes: Buffer, at: number, value: number) => Buffer.from(bytes).fill(value, at, at + 1);
+
+/** Whether the promise is pending, and stays so for a moment. */
+const isPending = (promise: Promise<unknown>) => Promise.race([promise.then(() => false), sleep(20, true)]);
+
 /** The offsets of each chunk until the queue is empty, and the position after each. */
 async function drain(queue: RecordQueue, position: number, onTaken: () => void = () => undefined) {
-  const [chunks, positions]: [number[][], number[]] = [[], []];
+  const chunks: number[][] = [];
+  const positions: number[] = [];
   let next = position;
   while (!queue.isEmpty()) {
     const { records, nextOffset } = await queue.take(next);
@@ -152,16 +159,10 @@ describe('a batch that cannot be decoded', () => {
   });
 });
 
-function withByte(bytes: Buffer, at: number, value: number): Buffer {
-  const changed = Buffer.from(bytes);
-  changed[at] = value;
-  return changed;
-}
-
 test('a batch above its share counts as queued until the records that were taken last are released', async () => {
-  const [large, small] = [batch(0, 3), batch(3, 4)];
+  const large = batch(0, 3);
   const queue = given(300);
-  queue.push([large, small], 4);
+  queue.push([large, batch(3, 4)], 4);
   const both = queue.bytes();
   queue.release(await queue.take(0));
   expect(queue.bytes()).toBe(both);
@@ -193,19 +194,19 @@ describe('the memory of decompressed batches', () => {
 
   test('is shared by all partitions', async () => {
     const budget = budgetOf(1_000);
-    const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
+    const one = given(250, budget);
+    const two = given(250, budget);
+    const three = given(250, budget);
     for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
     // The first partition takes the whole budget.
     await one.take(0);
-    let taken = 0;
-    const count = () => void (taken += 1);
-    const [second, third] = [two.take(0).then(count), three.take(0).then(count)];
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(taken).toBe(0);
+    const second = two.take(0);
+    const third = three.take(0);
+    expect([await isPending(second), await isPending(third)]).toEqual([true, true]);
     // The others get the budget one after the other.
     one.releaseBatch();
     await second;
-    expect(taken).toBe(1);
+    expect(await isPending(third)).toBe(true);
     two.close();
     await third;
     three.close();
@@ -217,15 +218,14 @@ describe('the memory of decompressed batches', () => {
     ['a part of a batch', 2],
   ])('that %s takes beyond its share is released once the records are applied', async (_, records) => {
     const budget = budgetOf(150);
-    const [one, two] = [given(50, budget), given(50, budget)];
+    const one = given(50, budget);
+    const two = given(50, budget);
     for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
     const large = await one.take(0);
     // Its partition releases the batch while it applies the record, which is still in memory.
     one.releaseBatch(large);
-    let isTaken = false;
-    const second = two.take(0).then(() => (isTaken = true));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(isTaken).toBe(false);
+    const second = two.take(0);
+    expect(await isPending(second)).toBe(true);
     one.release(large);
     one.releaseBatch();
     await second;
@@ -237,7 +237,7 @@ describe('the memory of decompressed batches', () => {
     const load = jest.fn((bytes: number) => Promise.resolve({ bytes }));
     const large = await budget(() => load(500));
     const next = budget(() => load(10));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
     expect(load).toHaveBeenCalledTimes(1);
     large.release();
     await next;
@@ -275,7 +275,8 @@ describe('the memory of decompressed batches', () => {
 
   test('is not needed for records that are not compressed', async () => {
     const budget = budgetOf(1_000);
-    const [one, two] = [given(250, budget), given(250, budget)];
+    const one = given(250, budget);
+    const two = given(250, budget);
     one.push([batch(0, 9, { compressed: gzip })], 9);
     two.push([batch(0, 9)], 9);
     await one.take(0);

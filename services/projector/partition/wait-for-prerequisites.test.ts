@@ -33,7 +33,15 @@ function given(
     await waitForPrerequisites(next, stopping.signal, onWait);
     return polls;
   };
-  return { positions, asked, wait, pass: (ms: number) => (nowMs += ms), stop: () => stopping.abort() };
+  return {
+    positions,
+    asked,
+    wait,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    stop: () => stopping.abort(),
+  };
 }
 
 describe('a partition with a backlog', () => {

@@ -51,7 +51,12 @@ test.each([
   ['by a bug is none', new TypeError('a bug'), 0],
 ])('a run that fails %s', async (_, error, expected) => {
   let outages = 0;
-  const liveness = { ...createLiveness(0), observeUnavailable: () => void (outages += 1) };
+  const liveness = {
+    ...createLiveness(0),
+    observeUnavailable: () => {
+      outages += 1;
+    },
+  };
   const failed = Promise.withResolvers<void>();
   const deps = {
     clock: { read: () => Promise.reject(error) },

@@ -98,7 +98,9 @@ export function startCommitLoop(
   };
   const run = async () => {
     const snapshot = await save();
-    committing ??= tryCommit(deps, partitions, snapshot).finally(() => (committing = null));
+    committing ??= tryCommit(deps, partitions, snapshot).finally(() => {
+      committing = null;
+    });
   };
 
   const { stop } = repeat(run, {

@@ -116,7 +116,9 @@ async function runRound(
     let peak: number | null = null;
     const service = await work();
     if (service) {
-      const sampling = setInterval(() => (peak = Math.max(peak ?? 0, peakOf(service))), 50);
+      const sampling = setInterval(() => {
+        peak = Math.max(peak ?? 0, peakOf(service));
+      }, 50);
       const code = await service.exited;
       clearInterval(sampling);
       if (code !== 0) throw new Error(service.stderr() || service.stdout());

@@ -11,7 +11,8 @@ const form = (fields: Record<string, unknown>): Channel =>
 const mailbox = (provider: string, connection: unknown) =>
   email({ provider, connection, sendingDomain: null });
 
-const [early, late] = [hoursAgo(20), hoursAgo(10)];
+const early = hoursAgo(20);
+const late = hoursAgo(10);
 
 describe('the state of a channel', () => {
   test.each([
