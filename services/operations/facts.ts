@@ -1,6 +1,6 @@
-import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
+import { type GenerationRegistry, readRegistryOrLeftovers } from '../../shared/control/generations.ts';
 import { countUnapplied } from '../../shared/control/ledger-store.ts';
-import { findReadModel, type LostCollection, readLost } from '../../shared/control/manifest.ts';
+import { type LostCollection, readLost } from '../../shared/control/manifest.ts';
 import { readLiveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
 import type { TokenOwners } from '../../shared/keys/token-keys.ts';
@@ -65,8 +65,7 @@ export async function readFacts(
   kafkaTimeoutMs = kafkaTimeoutToShowMs,
 ): Promise<Facts> {
   const { control, config } = deps;
-  const registry = await readRegistry(control);
-  const leftovers = registry ? [] : await findReadModel(control);
+  const { registry, leftovers } = await readRegistryOrLeftovers(control);
   const undropped = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, undropped, kafkaTimeoutMs);
   const now = await deps.now();

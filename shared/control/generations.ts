@@ -304,18 +304,25 @@ export function requireVersion(
   );
 }
 
+/** Reads the registry. Without one, `leftovers` names the other parts of a read model. */
+export async function readRegistryOrLeftovers(
+  control: Db,
+): Promise<{ registry: GenerationRegistry | null; leftovers: string[] }> {
+  const registry = await readRegistry(control);
+  if (registry) return { registry, leftovers: [] };
+  const leftovers = await findReadModel(control);
+  // A projector that starts now may have created the registry, and then its first progress.
+  const createdByOther = leftovers.length > 0 ? await readRegistry(control) : null;
+  return createdByOther ? { registry: createdByOther, leftovers: [] } : { registry: null, leftovers };
+}
+
 /**
  * Returns the registry; null if there is no read model yet. Throws `RegistryLost` if only other parts of one are left.
  */
 export async function findRegistry(control: Db): Promise<GenerationRegistry | null> {
-  const existing = await readRegistry(control);
-  if (existing) return existing;
-  const places = await findReadModel(control);
-  if (places.length === 0) return null;
-  // A projector that starts now may have created the registry, and then its first progress.
-  const createdByOther = await readRegistry(control);
-  if (createdByOther) return createdByOther;
-  throw new RegistryLost(places);
+  const { registry, leftovers } = await readRegistryOrLeftovers(control);
+  if (leftovers.length > 0) throw new RegistryLost(leftovers);
+  return registry;
 }
 
 /** Returns the registry. Without a read model, registers generation 1 as active. */

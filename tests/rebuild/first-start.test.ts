@@ -3,7 +3,12 @@ import type { Db } from 'mongodb';
 import { registerPartitions } from '../../services/projector/progress/progress.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
-import { activeGeneration, ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import {
+  activeGeneration,
+  ensureRegistry,
+  generationsOf,
+  readRegistryOrLeftovers,
+} from '../../shared/control/generations.ts';
 import { emptySpan } from '../../shared/control/ledger.ts';
 import { ledgerOf } from '../../shared/control/ledger-store.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
@@ -47,6 +52,8 @@ test('a command that reads the registry while the first projector registers it d
     const collection = (name: string) => control.collection(reads.pop() ?? name);
     const early = Object.assign(Object.create(control) as Db, { collection });
     expect(await requireRegistry(early)).toMatchObject({ generation: 1 });
+    reads.push('none');
+    expect(await readRegistryOrLeftovers(early)).toMatchObject({ leftovers: [] });
   });
 });
 
