@@ -8,7 +8,7 @@ export type ByteShares = {
   filled: () => Promise<number>;
 };
 
-/** Each topic has the same share of a bound in megabytes, so that a flood on one topic leaves room for the others. */
+/** Each topic has the same share of a bound in megabytes, so that a flood on one topic leaves space for the others. */
 export const shareOf = (megabytesMax: number, topics: string[]): number =>
   Math.floor((megabytesMax * 1024 * 1024) / topics.length);
 
