@@ -155,7 +155,7 @@ type LastSave = Pick<PartitionFacts, 'waitingSince' | 'throttledMs' | 'release'>
 /** The facts that the projector has saved with the progress of the partition. */
 function lastSaveOf({ releases }: IndexedInputs, saved: Progress['saved']): LastSave {
   if (!saved) return { waitingSince: null, throttledMs: null, release: null };
-  const { waitingSince, throttledMs = null, processId = '' } = saved;
+  const { waitingSince, throttledMs = null, processId } = saved;
   return { waitingSince, throttledMs, release: releases.get(processId) ?? null };
 }
 

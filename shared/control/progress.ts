@@ -46,8 +46,8 @@ export type Saved = {
   throttledMs?: number;
   /** When the projector first saw the next record to apply; null without a next record. */
   waitingSince: Date | null;
-  /** Its id in the register of processes; absent from a build that does not announce itself. */
-  processId?: string;
+  /** Its id in the register of processes. */
+  processId: string;
 };
 
 /**

@@ -226,8 +226,6 @@ describe('documents of the served generation', () => {
     // and while a projector saves progress without an announcement
     await processes.deleteOne({ _id: 'other' });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
-    await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.processId': true } });
-    await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     // A comparison without repair shows the change before the projectors of this release run.
     expect(await compareOnly({ kind: 'ticket' })).toMatchObject({ differing: 1 });
     await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });

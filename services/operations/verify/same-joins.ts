@@ -17,11 +17,10 @@ async function findOtherBuilds({ control, now }: JoinDeps, generation: number): 
   const projectors = projectorsOf(await readProjectors(control), generation, generation);
   const at = await now();
   const announced = new Set(projectors.map(({ _id }) => _id));
-  const isAnnounced = (id: string | undefined) => id !== undefined && announced.has(id);
-  const recent = progress.filter(({ saved, updatedAt }) => saved && !isSilent(updatedAt, at));
-  const savers = new Set(recent.map(({ saved }) => saved?.processId));
+  const recent = progress.filter(({ updatedAt }) => !isSilent(updatedAt, at));
+  const savers = new Set(recent.flatMap(({ saved }) => saved?.processId ?? []));
   const otherBuilds = new Set<string>();
-  if ([...savers].some((id) => !isAnnounced(id))) otherBuilds.add('a build that is not known');
+  if ([...savers].some((id) => !announced.has(id))) otherBuilds.add('a build that is not known');
   for (const projector of projectors) {
     const mayWrite = isLive(projector, at) || savers.has(projector._id);
     if (projector.joinedBy !== joinedBy && mayWrite) otherBuilds.add(projector.joinedBy);
