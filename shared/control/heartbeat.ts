@@ -9,6 +9,7 @@ import { within } from '../runtime/within.ts';
 import { storeTime } from '../store/clock.ts';
 import {
   announceIntervalMs,
+  announcementMaxTimeMs,
   finalStates,
   processesOf,
   type Projector,
@@ -39,8 +40,6 @@ type HeartbeatDeps = {
   intervalMs?: number;
 };
 
-/** MongoDB ends a beat after this time, in milliseconds, before the driver would give up and drop the connection. */
-const maxTimeMS = 7_000;
 /** A beat without an answer fails after this time, in milliseconds. Otherwise the next beat would wait for it. */
 const stalledAfterMs = 10_000;
 
@@ -65,7 +64,10 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     // MongoDB may apply a late beat after the end. The filter then matches nothing, and the insert fails because the
     // entry exists, so the entry still shows the end.
     const notEnded = { _id: id, state: { $nin: finalStates } };
-    await processesOf(control).updateOne(notEnded, update, { upsert: true, maxTimeMS });
+    await processesOf(control).updateOne(notEnded, update, {
+      upsert: true,
+      maxTimeMS: announcementMaxTimeMs,
+    });
     if (hasFailed) logger.info('this process is announced again');
     hasFailed = false;
   };

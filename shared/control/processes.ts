@@ -81,6 +81,12 @@ export type Projector = Announced & {
 /** How often a process announces itself, in milliseconds. */
 export const announceIntervalMs = 2_000;
 
+/**
+ * MongoDB ends a change of the register after this time, in milliseconds, before the driver would give up and drop the
+ * connection.
+ */
+export const announcementMaxTimeMs = 7_000;
+
 /** A process that has not announced itself for this long counts as gone, in milliseconds. */
 const liveForMs = 10_000;
 
@@ -144,11 +150,11 @@ export async function removeOldProcesses(
   followed: number | null = null,
 ): Promise<void> {
   const at = { $lt: new Date(now.getTime() - keptForMs) };
-  await processesOf(control).deleteMany(
+  const old =
     followed === null
-      ? { at, $or: [{ state: { $ne: 'ended' } }, { reason: null }] }
-      : { at, generation: followed },
-  );
+      ? { at, $or: [{ state: { $ne: 'ended' as const } }, { reason: null }] }
+      : { at, generation: followed };
+  await processesOf(control).deleteMany(old, { maxTimeMS: announcementMaxTimeMs });
 }
 
 /**
