@@ -9,12 +9,12 @@ import { monitorDeadLetters } from './dead-letters/dead-letter-monitor.ts';
 import { followRegistry } from './generations/follow.ts';
 import { createKafkaMonitor } from './kafka-monitor.ts';
 import type { Metrics } from './metrics.ts';
-import type { Prepared } from './prepare.ts';
+import type { PreparedProjector } from './prepare.ts';
 import { startCommitLoop } from './progress/commit-loop.ts';
 import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { startRetention } from './retention/retention.ts';
-import type { Ready } from './startup/get-ready.ts';
+import type { ReadyServers } from './startup/get-ready.ts';
 import { monitorTopics } from './topic-monitor.ts';
 
 type LoopDeps = {
@@ -48,8 +48,8 @@ export type Loops = {
 /** Starts every loop of a projector that consumes. The table in docs/architecture.md lists them. */
 export function startLoops(
   deps: LoopDeps,
-  ready: Ready,
-  prepared: Prepared & { consumer: RunningConsumer },
+  ready: ReadyServers,
+  prepared: PreparedProjector & { consumer: RunningConsumer },
 ): Loops {
   const { config, metrics, logger, topics, nowMs, by, announcement, onFatal, onDropped } = deps;
   const { control, registered } = ready;

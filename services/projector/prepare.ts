@@ -6,7 +6,7 @@ import { createEngine, type Engine } from './engine.ts';
 import { applyGenerationSettings, recordAbsence } from './generations/follow.ts';
 import type { Metrics } from './metrics.ts';
 import { createPositions, type Positions } from './partition/positions.ts';
-import type { Ready } from './startup/get-ready.ts';
+import type { ReadyServers } from './startup/get-ready.ts';
 import { waitUntil } from './startup/wait-until.ts';
 
 type PrepareDeps = {
@@ -19,7 +19,7 @@ type PrepareDeps = {
 };
 
 /** The parts of a projector before it reads its first record. */
-export type Prepared = {
+export type PreparedProjector = {
   /** The clock of MongoDB, already read once. */
   clock: StoreClock;
   /** The lateness allowance, by which the watermark lags. */
@@ -36,7 +36,7 @@ export type Prepared = {
  * Creates the engine that applies the records of a generation. Also records for how long no projector has run. Only the
  * old watermark shows that, so it must happen before the first commit raises the watermark.
  */
-export async function prepare(deps: PrepareDeps, ready: Ready): Promise<Prepared> {
+export async function prepare(deps: PrepareDeps, ready: ReadyServers): Promise<PreparedProjector> {
   const { config, metrics, logger, topics, nowMs } = deps;
   const { control, database, registered, brokers, onWait } = ready;
   const generation = registered.number;

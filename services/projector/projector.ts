@@ -14,9 +14,9 @@ import { partitionFactory } from './create-partition.ts';
 import { storeEndThen } from './generations/ending.ts';
 import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
-import { prepare, type Prepared } from './prepare.ts';
+import { prepare, type PreparedProjector } from './prepare.ts';
 import { shutDown } from './shut-down.ts';
-import { getReady, type Ready } from './startup/get-ready.ts';
+import { getReady, type ReadyServers } from './startup/get-ready.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
 
 /**
@@ -106,8 +106,8 @@ async function start(
 /** Joins the group, and begins to read. */
 function consume(
   { config, kafka, metrics, logger, topics }: ProjectorDeps,
-  { control, registered, protocol, brokers, groupId }: Ready,
-  { positions, applier }: Prepared,
+  { control, registered, protocol, brokers, groupId }: ReadyServers,
+  { positions, applier }: PreparedProjector,
   onFatal: (error: Error) => void,
 ): Promise<RunningConsumer> {
   const { admin, log } = brokers;

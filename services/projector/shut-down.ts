@@ -9,7 +9,7 @@ const loopsWithinMs = 3_000;
 /** How long the clients may take to disconnect, in milliseconds. */
 const disconnectWithinMs = 1_000;
 
-type Running = {
+type RunningParts = {
   loops: { stop: () => unknown }[];
   consumer: Pick<RunningConsumer, 'stop'>;
   /** Saves and commits the positions. */
@@ -21,7 +21,7 @@ type Running = {
  * Stops a projector within the time that `main` gives it, even if a server is silent. Requests that still wait for an
  * answer then end with the process. That is safe, because every write can be repeated.
  */
-export const shutDown = ({ loops, consumer, flush, disconnect }: Running): Promise<void> =>
+export const shutDown = ({ loops, consumer, flush, disconnect }: RunningParts): Promise<void> =>
   closingSilentConnections(silentMs, async () => {
     await within(loopsWithinMs, Promise.all(loops.map((loop) => loop.stop())), () => undefined);
     await consumer.stop(flush);

@@ -133,8 +133,8 @@ async function requestToken({ url, clientId, clientSecret, scope }: TokenSetting
 const describeFailure = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
 
 /**
- * A connection error, because kafkajs then tries again on a new connection. After any other error it would try on the
- * same one, which the broker refuses. `code` is the code of Node.js, for example for an invalid certificate.
+ * Creates a connection error, after which kafkajs retries on a new connection. After any other error it would retry on
+ * the same connection, which the broker refuses. `code` is the code of Node.js, for example for an invalid certificate.
  */
 const unavailableError = (reason: string, code?: string) =>
   new kafkajs.KafkaJSConnectionError(describeFailure(reason), code === undefined ? {} : { code });

@@ -3,7 +3,7 @@ import { type Broker, createDecoder, createEncoder, type Encoder } from './kafka
 import { failureOf } from './metadata.ts';
 
 /**
- * Where the records of a leader epoch end in the log of the present leader. If that log lacks the requested epoch,
+ * The end of a leader epoch in the log of the current leader. If that log lacks the requested epoch,
  * `leaderEpoch` is the latest earlier one. `endOffset` is the offset after its last record. Both are -1 if the leader
  * knows no such epoch.
  */

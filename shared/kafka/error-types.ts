@@ -1,17 +1,17 @@
 import type { ErrorClass } from '../store/error-classes.ts';
 
-type Entry = { errorClass: ErrorClass; fix: string | null };
+type ErrorMeaning = { errorClass: ErrorClass; fix: string | null };
 
 const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
 
 const entries = (errorClass: ErrorClass, types: string[], fix: string | null = null) =>
-  types.map((type): [string, Entry] => [type, { errorClass, fix }]);
+  types.map((type): [string, ErrorMeaning] => [type, { errorClass, fix }]);
 
 /**
  * The meaning of Kafka's answers, by type, and of errors of kafkajs, by name. Every other answer may pass: a broker
  * fails at one request, or a release adds a code.
  */
-export const kafkaTypes: ReadonlyMap<string, Entry> = new Map([
+export const kafkaTypes: ReadonlyMap<string, ErrorMeaning> = new Map([
   // A client that a broker does not authenticate.
   ...entries(
     'refuses-us',

@@ -23,13 +23,17 @@ const unreachable = (address: string) =>
 /** Classifies an error of work on the brokers or MongoDB, and of the code around it. */
 export function classify(error: unknown): Classified {
   const isOfKafka = errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
-  const found = isOfKafka
+  const kafkaClass = isOfKafka
     ? classifyChain(errorChain(error), (cause) => ofKafka(cause) ?? classifyOne(cause))
     : null;
-  if (found) return { ...found, server: 'kafka' };
+  if (kafkaClass) return { ...kafkaClass, server: 'kafka' };
   const { fix, ...classified } = classifyStoreError(error);
-  const own = errorChain(error).flatMap(({ name }) => ownFixes.get(name) ?? []);
-  return { ...classified, server: isOfKafka ? 'kafka' : classified.server, fix: fix ?? own[0] ?? null };
+  const fixesOfOwnErrors = errorChain(error).flatMap(({ name }) => ownFixes.get(name) ?? []);
+  return {
+    ...classified,
+    server: isOfKafka ? 'kafka' : classified.server,
+    fix: fix ?? fixesOfOwnErrors[0] ?? null,
+  };
 }
 
 /** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */

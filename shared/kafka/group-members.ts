@@ -8,7 +8,7 @@ export type Owner = { memberId: string; clientId: string; host: string };
 /** A member with its partitions, each as `<topic>/<partition>`. */
 export type Member = Owner & {
   partitions: string[];
-  /** Why the member is foreign, in words; null for a projector of the generation, or while the group rebalances. */
+  /** The reason why the member is foreign; null for a projector of the generation, or while the group rebalances. */
   foreignBecause: string | null;
 };
 

@@ -112,7 +112,7 @@ function decodePartition(decoder: Decoder): TopicMetadata['partitions'][number] 
 
 /** kafkajs's own `readTaggedFields` reads one byte less than each field has. */
 function skipTags(decoder: Decoder): void {
-  for (let left = decoder.readUVarInt(); left > 0; left -= 1) {
+  for (let unread = decoder.readUVarInt(); unread > 0; unread -= 1) {
     decoder.readUVarInt();
     const bytes = decoder.readUVarInt();
     decoder.offset += bytes;

@@ -74,7 +74,7 @@ export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
   const key = readBytes(cursor);
   const value = readBytes(cursor);
   const headersStart = cursor.index;
-  for (let left = readVarint(cursor); left > 0; left -= 1) {
+  for (let unread = readVarint(cursor); unread > 0; unread -= 1) {
     if (skipBytes(cursor) === null) throw new RangeError('a header has no name');
     skipBytes(cursor);
   }

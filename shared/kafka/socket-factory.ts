@@ -18,7 +18,7 @@ const keepAliveDelayMs = 60_000;
 export function createCertificateReader(initial: Environment, files: SettingFiles, logger: Logger) {
   let inUse = initial;
   let rejectedReason: string | null = null;
-  const read = (): Environment => {
+  const readFiles = (): Environment => {
     const latest = { ...initial };
     for (const name of tlsNames) {
       const file = files[name];
@@ -32,7 +32,7 @@ export function createCertificateReader(initial: Environment, files: SettingFile
   };
   return (): Environment => {
     try {
-      const latest = read();
+      const latest = readFiles();
       if (tlsNames.some((name) => latest[name] !== inUse[name]))
         logger.info('new certificates in use for connections to the brokers');
       inUse = latest;

@@ -42,9 +42,9 @@ export async function readTopicSettings(
     return await readSettings(admin, topics);
   } catch (error) {
     if (classify(error).errorClass !== 'refuses-us' || topics.length === 1) throw error;
-    const read = await Promise.all(topics.map((topic) => tryReadSettings(admin, topic)));
-    if (refusedSettings(read).length === read.length) throw error;
-    return read;
+    const settings = await Promise.all(topics.map((topic) => tryReadSettings(admin, topic)));
+    if (refusedSettings(settings).length === settings.length) throw error;
+    return settings;
   }
 }
 
@@ -97,7 +97,7 @@ function settingsOf(
 }
 
 /**
- * Why the settings of a topic are unsafe:
+ * The reasons why the settings of a topic are unsafe:
  *
  * - `not_compacted`, `retention`: Kafka deletes the last record of an entity. A rebuild lacks the entities that have
  *   not changed for long.

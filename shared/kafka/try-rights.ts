@@ -13,17 +13,19 @@ type Fetch = (options: {
   minBytes: number;
   maxBytes: number;
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-}) => Promise<Fetched>;
-type Fetched = { responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[] };
+}) => Promise<FetchResponse>;
+type FetchResponse = {
+  responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[];
+};
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
 /**
  * The limits of a fetch to which a broker answers immediately, without records: the fetch starts at the end of the log.
  */
-const atEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
+const limitsAtEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
 
 /** The logs as the brokers report them, by `<topic>/<partition>`. */
-type Logs = {
+type ReportedLogs = {
   ends: Ends;
   leaders: ReadonlyMap<string, number>;
   unreachable: { broker: string; error: unknown }[];
@@ -37,7 +39,7 @@ type Ends = ReadonlyMap<string, { end: number }>;
 export async function tryFetch(
   cluster: FetchingCluster,
   topics: string[],
-  { ends, leaders, unreachable }: Logs,
+  { ends, leaders, unreachable }: ReportedLogs,
 ): Promise<Map<string, string>> {
   const keyByTopic = new Map([...ends.keys()].map((key) => [parsePartitionKey(key).topic, key]));
   const silentBrokers = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
@@ -47,7 +49,7 @@ export async function tryFetch(
   for (const [nodeId, keys] of Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? -1)) {
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
-      const fetched = await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
+      const fetched = await broker.fetch({ ...limitsAtEnd, topics: keys.map((key) => endOf(key, ends)) });
       for (const [topic, reason] of failuresIn(fetched)) untried.set(topic, reason);
     } catch (error) {
       const topicsInError = refusedTopics(error);
@@ -62,7 +64,7 @@ export async function tryFetch(
 }
 
 /** The topics with a partition that could not be read, each with its first error. */
-function failuresIn({ responses }: Fetched): Map<string, string> {
+function failuresIn({ responses }: FetchResponse): Map<string, string> {
   const failures = new Map<string, string>();
   for (const { topicName, partitions } of responses) {
     const messages = partitions.flatMap((partition) => partition.messages);

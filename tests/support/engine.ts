@@ -1,6 +1,6 @@
 import {
   applyChanges as applyPhaseOne,
-  type Effect,
+  type ChunkEffect,
   finishFanOuts,
   parseChunk,
 } from '../../services/projector/apply/phases.ts';
@@ -109,7 +109,7 @@ export async function applyRecords(
   kind: Kind,
   records: KafkaRecord[],
   skipped: SkippedOffsets = new Map(),
-): Promise<Effect> {
+): Promise<ChunkEffect> {
   const chunk = parseChunk(kind, { topic: kind, records, skipped }, deps);
   return finishFanOuts(deps, chunk, await applyPhaseOne(deps, [chunk]));
 }

@@ -38,7 +38,7 @@ export type ParsedChunk = Chunk & {
 };
 
 /** The changes of a chunk that were applied, and its rejected records. */
-export type Effect = { changes: Change[]; rejected: RejectedRecord[] };
+export type ChunkEffect = { changes: Change[]; rejected: RejectedRecord[] };
 
 /** Parses a chunk of one of the topics with a prefix. */
 export function parseChunkOf(prefix: string, chunk: Chunk, attempt: Attempt): ParsedChunk {
@@ -99,7 +99,7 @@ export async function finishFanOuts(
   deps: ReconcileDeps,
   chunk: ParsedChunk,
   outcome: GroupOutcome,
-): Promise<Effect> {
+): Promise<ChunkEffect> {
   const { kind, records } = chunk;
   const { failed } = await isolate(chunk.changes, (changes) =>
     completeFanOuts(depsOfAttempt(deps, chunk), { kind, changes }, outcome),

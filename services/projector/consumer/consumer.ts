@@ -188,13 +188,13 @@ export async function commitOffsets(
   assignment: { partition: (key: string) => Committing | undefined },
   snapshot: Snapshot[],
 ): Promise<void> {
-  const due = snapshot.flatMap((item) => {
-    const assigned = assignment.partition(partitionKey(item));
-    return assigned && item.position > assigned.committed ? [{ ...item, assigned }] : [];
+  const toCommit = snapshot.flatMap((progress) => {
+    const assigned = assignment.partition(partitionKey(progress));
+    return assigned && progress.position > assigned.committed ? [{ ...progress, assigned }] : [];
   });
-  if (due.length === 0) return;
+  if (toCommit.length === 0) return;
   await consumer.commitOffsets(
-    due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
+    toCommit.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const { assigned, position } of due) assigned.setCommitted(position);
+  for (const { assigned, position } of toCommit) assigned.setCommitted(position);
 }

@@ -71,28 +71,28 @@ export async function findStartOffsets(
     const now = currentLog(log, assigned, epochEnds);
     // Without an answer from a leader, the log is unknown.
     if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
-    const read = logPositionOf(deps, assigned, applied, topicIds);
-    const gap = findGap(read, now);
+    const logPosition = logPositionOf(deps, assigned, applied, topicIds);
+    const gap = findGap(logPosition, now);
     if (gap) gaps.push(gap);
     // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
     // long. The offset is ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
       applied: applied.position,
-      offset: Math.max(read.offset, now.low),
-      leaderEpoch: read.leaderEpoch,
+      offset: Math.max(logPosition.offset, now.low),
+      leaderEpoch: logPosition.leaderEpoch,
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
       committed: committed.get(key) ?? -1,
       endOffset: now.end,
       // While the brokers disagree about the id, the id of the applied log stays.
-      topicId: now.topicId ?? read.topicId,
+      topicId: now.topicId ?? logPosition.topicId,
     });
   }
   if (gaps.length > 0) throw new GapFound(gaps);
   return starts;
 }
 
-/** How far the generation has applied a partition, and which log it has applied. */
+/** Returns up to which place the generation has applied a partition, and of which log. */
 function logPositionOf(
   { beginningOf }: Pick<StartOffsetDeps, 'beginningOf'>,
   { topic, partition }: TopicPartition,

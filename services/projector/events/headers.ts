@@ -40,7 +40,7 @@ export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | 
 export function readHeaders(headers: KafkaRecord['headers']): Headers {
   const cursor = { bytes: headers, index: 0 };
   const found: Headers = new Map();
-  for (let left = readVarint(cursor); left > 0; left -= 1) {
+  for (let unread = readVarint(cursor); unread > 0; unread -= 1) {
     const start = skipBytes(cursor) ?? cursor.index;
     const isWanted = wantedLengths.has(cursor.index - start);
     const name = isWanted ? headers.toString('latin1', start, cursor.index).toLowerCase() : '';
@@ -61,7 +61,7 @@ export function measureHeaders(headers: KafkaRecord['headers']): { count: number
   const cursor = { bytes: headers, index: 0 };
   const count = readVarint(cursor);
   let bytes = 0;
-  for (let left = 2 * count; left > 0; left -= 1) {
+  for (let unread = 2 * count; unread > 0; unread -= 1) {
     const start = skipBytes(cursor);
     if (start !== null) bytes += cursor.index - start;
   }

@@ -6,7 +6,7 @@ type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknow
 /**
  * For each kind, the functions that turn the data of an older schema version into the newest: the first makes
  * version 2 of version 1, the next one version 3 of 2. The newest version is one more than the number of functions, and
- * shared/documents has its schema. Every older event in the topics passes through here, also in a rebuild.
+ * shared/documents has its schema. Every older event in the topics passes through here, even in a rebuild.
  */
 export type Upcasts = { readonly [K in Kind]?: readonly Upcast[] };
 

@@ -48,10 +48,10 @@ const readyWithinSeconds = 10;
 /** Sets the load ends of a generation for this process, and whether it applies one group of chunks at a time. */
 export function applyGenerationSettings(
   { applier, positions }: Pick<FollowDeps, 'applier' | 'positions'>,
-  own: Generation,
-  isOneAtATime = own.state === 'building',
+  ownGeneration: Generation,
+  isOneAtATime = ownGeneration.state === 'building',
 ): void {
-  positions.setLoadEnds(loadEnds(own));
+  positions.setLoadEnds(loadEnds(ownGeneration));
   applier.setOneAtATime(isOneAtATime);
 }
 
@@ -71,20 +71,24 @@ export function followRegistry(
     const registry = await readRegistry(control, { projection: { history: 0 } });
     if (!registry) return;
     try {
-      const own = generationOf(registry, number);
+      const ownGeneration = generationOf(registry, number);
       // A slower build leaves MongoDB to the active generation, which needs that only while it has projectors.
       const isOneAtATime =
-        own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
+        ownGeneration.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       const completeTo = await readWatermark(control, number);
       // A run that `repeat` has abandoned as stalled may end after a newer run, and must not apply its older result.
       signal.throwIfAborted();
       deps.metrics.generationState.reset();
-      deps.metrics.generationState.set({ state: own.state }, 1);
-      logRegistry({ own: own.state, active: registry.generation, oneAtATime: isOneAtATime });
-      applyGenerationSettings(deps, own, isOneAtATime);
-      await recordLag(deps, own, completeTo);
+      deps.metrics.generationState.set({ state: ownGeneration.state }, 1);
+      logRegistry({
+        ownGeneration: ownGeneration.state,
+        active: registry.generation,
+        oneAtATime: isOneAtATime,
+      });
+      applyGenerationSettings(deps, ownGeneration, isOneAtATime);
+      await recordLag(deps, ownGeneration, completeTo);
       signal.throwIfAborted();
-      await advanceBuild(deps, own, completeTo, logBuild);
+      await advanceBuild(deps, ownGeneration, completeTo, logBuild);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
       deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
@@ -107,38 +111,38 @@ const currentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date
 /** Moves a build on to its next state, if every record of the load is applied, or if the lag is short. */
 async function advanceBuild(
   deps: FollowDeps,
-  own: Generation,
+  ownGeneration: Generation,
   completeTo: Date | null,
   logBuild: (build: { recordsToLoad: number } | { lagSeconds: number }) => void,
 ): Promise<void> {
   const { control, by, now, logger } = deps;
-  const ends = loadEnds(own);
-  const recordsToLoad = ends === null ? null : await countRecordsTo(ends, control, own.number);
+  const ends = loadEnds(ownGeneration);
+  const recordsToLoad = ends === null ? null : await countRecordsTo(ends, control, ownGeneration.number);
   if (recordsToLoad !== null) logBuild({ recordsToLoad });
   if (recordsToLoad === 0) {
     const cause = { by, at: now(), why: 'every record of its load is applied' };
-    await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
-    logger.info({ generation: own.number }, 'loaded; catching up');
+    await changeRegistry(control, advance(ownGeneration.number, 'building', 'catching-up', cause));
+    logger.info({ generation: ownGeneration.number }, 'loaded; catching up');
   }
-  if (own.state !== 'catching-up') return;
+  if (ownGeneration.state !== 'catching-up') return;
   const seconds = Math.round(currentLag(deps, completeTo, now()));
   logBuild({ lagSeconds: seconds });
   if (seconds <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
-    await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
-    logger.info({ generation: own.number }, 'ready to be compared and promoted');
+    await changeRegistry(control, advance(ownGeneration.number, 'catching-up', 'ready', cause));
+    logger.info({ generation: ownGeneration.number }, 'ready to be compared and promoted');
   }
 }
 
 /** Records and returns the longest lag of a generation. The lag of a build begins with its start. */
-async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null): Promise<number> {
+async function recordLag(deps: LagDeps, ownGeneration: Generation, completeTo: Date | null): Promise<number> {
   const { control, metrics } = deps;
   const now = deps.now();
-  const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
+  const sinceStart = (now.getTime() - (lagStart(ownGeneration, completeTo) ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, currentLag(deps, completeTo, now)));
-  const recorded = own.longestBehindSeconds ?? 0;
+  const recorded = ownGeneration.longestBehindSeconds ?? 0;
   const longest = lagToRecord(seconds, recorded);
-  if (longest > recorded) await changeRegistry(control, storeLongestLag(own.number, longest));
+  if (longest > recorded) await changeRegistry(control, storeLongestLag(ownGeneration.number, longest));
   metrics.maxLag.set(longest);
   return longest;
 }
@@ -156,13 +160,13 @@ export async function recordAbsence(
   const registry = completeTo
     ? await requireRegistry(control)
     : await changeRegistry(control, storeStart(number, now()));
-  const own = generationOf(registry, number);
-  const longestBehindSeconds = await recordLag(deps, own, completeTo);
+  const ownGeneration = generationOf(registry, number);
+  const longestBehindSeconds = await recordLag(deps, ownGeneration, completeTo);
   const settings = await readTopicSettings(deps.admin, deps.topics).catch(() => []);
   const bound = tombstoneBound(settings);
-  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, now());
+  const reason = tombstoneWarning({ ...ownGeneration, longestBehindSeconds }, completeTo, bound, now());
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
-  return own.startedAt ?? own.registeredAt;
+  return ownGeneration.startedAt ?? ownGeneration.registeredAt;
 }
 
 /** Counts the records up to the ends of a load that are not applied yet. */

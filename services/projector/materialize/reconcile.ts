@@ -26,7 +26,7 @@ export type Reconciled = {
   state?: StoredState;
   /** The state that all dependents show; null if it is unknown. */
   before: { state?: StoredState } | null;
-  /** Where an interrupted fan-out of this state continues. */
+  /** The cursor at which an interrupted fan-out of this state continues. */
   resumeAt?: Current['fanOutCursor'];
 };
 

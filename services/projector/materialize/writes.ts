@@ -20,7 +20,7 @@ export type WriteDeps = {
 export type PlannedWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
-  /** The guard of the write, also of a document that cannot be read. */
+  /** The guard of the write. A document that cannot be read has one as well. */
   guard: Guard;
   entity: Entity;
   /** The change that gave the entity a new state; absent if the stored state stays. */

@@ -32,7 +32,7 @@ export type TakenRecords = {
   leaderEpoch: number;
   /** Whether the records exceed their share of the memory. Their batch then stays decompressed until `release`. */
   isLarge: boolean;
-  /** Whether the batch of large records has no more records. */
+  /** Whether the batch of large records has no further records. */
   isReadToEnd: boolean;
 };
 
@@ -52,7 +52,7 @@ export type RecordQueue = {
   /**
    * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax`, but at least one. Replaces
    * records that cannot be decoded by one record with the error. Rejects if the process has no memory for the next
-   * batch. The caller then tries again.
+   * batch. The caller then retries.
    */
   take: (position: number) => Promise<TakenRecords>;
   /** Frees the decompressed first batch, unless `taken` are large records of it. */

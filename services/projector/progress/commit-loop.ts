@@ -63,7 +63,7 @@ class Refused extends Error {
 /**
  * Runs once a second: reads the end offsets, registers new partitions, saves the progress of the assigned partitions
  * and raises the watermark, then commits. The commit is last, so no committed offset is ahead of saved progress. The
- * next runs do not wait for a commit. Otherwise a group coordinator that is away would hold the watermark.
+ * next runs do not wait for a commit. Otherwise a group coordinator that is away would hold back the watermark.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
@@ -161,10 +161,10 @@ export const observedPartitions = (
   { ends }: Pick<LogState, 'ends'>,
   snapshot: Snapshot[],
 ): ObservedPartition[] =>
-  snapshot.flatMap((item) => {
-    if (item.isQueued) return [];
-    const key = partitionKey(item);
-    const { position, progressCount } = item;
+  snapshot.flatMap((partition) => {
+    if (partition.isQueued) return [];
+    const key = partitionKey(partition);
+    const { position, progressCount } = partition;
     const end = Math.min(ends.get(key)?.stable ?? -1, positions.loadEnd(key));
     return { key, position, end, progressCount };
   });

@@ -4,7 +4,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Announcement } from '../announce-projector.ts';
 import type { ProjectorConfig } from '../config.ts';
 import { initializeMetrics, type Metrics } from '../metrics.ts';
-import { connectBrokers, connectStore, enterGroup, type Opened, openModel } from './preconditions.ts';
+import { connectBrokers, connectStore, enterGroup, type OpenedModel, openModel } from './preconditions.ts';
 import { type OnWait, waiting } from './wait-until.ts';
 
 type ReadyDeps = {
@@ -19,7 +19,7 @@ type ReadyDeps = {
 };
 
 /** The servers of a projector that may start, and the generation that it follows. */
-export type Ready = Opened & {
+export type ReadyServers = OpenedModel & {
   brokers: Brokers;
   /** The group that can be joined. */
   groupId: string;
@@ -28,7 +28,7 @@ export type Ready = Opened & {
 };
 
 /** Waits for every precondition, in the order of a start. */
-export async function getReady(deps: ReadyDeps): Promise<Ready> {
+export async function getReady(deps: ReadyDeps): Promise<ReadyServers> {
   const { config, brokers, topics, metrics, announcement } = deps;
   const store = await connectStore.meetAll(deps, waiting(deps.onWait));
   announcement.begin();

@@ -42,7 +42,7 @@ export type StoreDeps = {
 export type BrokerDeps = { brokers: Brokers; topics: string[]; isTrial: boolean };
 
 /** The results of the conditions on MongoDB. */
-export type Opened = {
+export type OpenedModel = {
   control: Db;
   /** The documents of the generation. */
   database: Db;
@@ -52,7 +52,7 @@ export type Opened = {
   protocol: string;
 };
 
-export type GroupDeps = Opened &
+export type GroupDeps = OpenedModel &
   BrokerDeps & {
     config: Pick<ProjectorConfig, 'CONSUMER_GROUP' | 'DATABASE_NAME' | 'KAFKA_SESSION_TIMEOUT_MS'>;
   };

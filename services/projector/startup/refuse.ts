@@ -18,8 +18,8 @@ type ProtocolDeps = {
 
 /**
  * Returns the protocol by which the projector joins its group. Refuses a start on other topics than the generation has
- * followed: the projector would apply their records to documents of the former topics, whose progress would hold the
- * watermark forever.
+ * followed. The projector would apply their records to documents of the former topics. The progress of those topics
+ * would then hold back the watermark forever.
  */
 export async function openProtocol(deps: ProtocolDeps): Promise<string> {
   const { control, config, registered, topics, isTrial } = deps;
