@@ -16,7 +16,7 @@ export type Service = {
   stderr: () => string;
   /** Resolves with the first log line that has this message; rejects when the process ends first. */
   logged: (message: string) => Promise<LogLine>;
-  /** Drops further stdout. To parse each line would cost this process more than its request costs the API. */
+  /** Drops further stdout, because this process would need more time to parse a line than the API for its request. */
   dropOutput: () => void;
   /** Returns no error while the process runs; after its end, one error with its last log lines. */
   failures: () => Error[];
@@ -33,7 +33,7 @@ type ServiceOptions = {
   onLine?: (line: string) => void;
   /** The maximum of lines of stdout, and of the log, that are kept: the last ones. By default all lines are kept. */
   linesMax?: number;
-  /** Runs the process in a process group of its own, so that a Ctrl-C reaches only the process that started it. */
+  /** Runs the process in a process group of its own. A Ctrl-C then reaches only the process that started it. */
   ownGroup?: boolean;
 };
 

@@ -15,9 +15,8 @@ compile(
 );
 writeFileSync('package/dist/commonjs/package.json', JSON.stringify({ type: 'commonjs' }));
 // tsc rewrites the extension of imports in .js files, but not in .d.ts files.
-for (const file of readdirSync('package/dist', { recursive: true }).filter((each) =>
-  each.endsWith('.d.ts'),
-)) {
+const compiledFiles = readdirSync('package/dist', { recursive: true });
+for (const file of compiledFiles.filter((path) => path.endsWith('.d.ts'))) {
   const text = readFileSync(`package/dist/${file}`, 'utf8');
   writeFileSync(`package/dist/${file}`, text.replace(/(from '\..*)\.ts';/g, "$1.js';"));
 }

@@ -55,12 +55,12 @@ function methodOf(path, { operationId, summary, description, parameters, respons
   const params = parameters.some((parameter) => parameter.in === 'query') ? 'params' : null;
   const types = [id && 'id: string', params && `params?: ${paramsType}`, 'options?: RequestOptions'];
   const names = [id, params, 'options'].filter(Boolean).join(', ');
-  const given = [`'${path}'`, String(id), ...(isList ? ['params'] : []), 'options'].join(', ');
+  const passed = [`'${path}'`, String(id), ...(isList ? ['params'] : []), 'options'].join(', ');
   return {
     steps,
     comment: comment(`${summary}. ${description}`),
     type: `(${types.filter(Boolean).join(', ')}) => ${isList ? `ListRequest<${item}>` : `Promise<Answer<${item}>>`}`,
-    code: `(${names}) => ${isList ? 'list' : 'retrieve'}(${given})`,
+    code: `(${names}) => ${isList ? 'list' : 'retrieve'}(${passed})`,
     params: params
       ? `${comment(`Parameters of \`${name}\`.`)}export interface ${paramsType} extends Query<'${path}'> {}\n`
       : '',

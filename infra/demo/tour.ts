@@ -57,10 +57,10 @@ export async function showTour(access: Access, output: Output): Promise<void> {
 
 /** The services that a rebuild changes, and the settings of its commands. */
 export type Rebuild = {
-  /** The settings of the services, which the commands need too. */
+  /** The settings of the services, which the commands also need. */
   environment: Record<string, string>;
   startProjector: (generation: number) => Service;
-  /** Lets the first projector exit without an error: the next step drops its generation. */
+  /** Lets the first projector exit without an error, because the next step drops its generation. */
   onMayExit: () => void;
 };
 

@@ -84,7 +84,7 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
 
 /**
  * The work of the holder: starts a stack, and keeps it until a command asks to stop it. Reports progress to the
- * parent, then disconnects, so that the parent can exit.
+ * parent, then disconnects, so the parent can exit.
  */
 export async function hold(): Promise<void> {
   // If the parent dies first, ends the process group: this process, and the installers that it has started.

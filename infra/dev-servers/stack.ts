@@ -14,8 +14,8 @@ import {
 } from './provider.ts';
 import { readStoreChoice, readStoreName } from './store.ts';
 
-type Start = (options: StackOptions, name: ServerName) => Promise<Started>;
-const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native: startNative };
+type StartProvider = (options: StackOptions, name: ServerName) => Promise<Started>;
+const starts: Partial<Record<Provider, StartProvider>> = { docker: startInDocker, native: startNative };
 
 /**
  * Takes Kafka and MongoDB from the environment. Starts a server that the environment does not name by the first

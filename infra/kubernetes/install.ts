@@ -12,7 +12,7 @@ const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-sch
 
 const sourceFile = join(import.meta.dirname, 'kubernetes.go');
 
-/** The name contains a digest of the source, so that no run uses a build of an earlier source. */
+/** The name contains a digest of the source. Otherwise a run could use a build of an earlier source. */
 const builtFolder = () => {
   const digest = createHash('sha256').update(readFileSync(sourceFile)).digest('hex').slice(0, 8);
   return join(cacheDir(), `kubernetes-${kubernetesVersion}-${digest}`);

@@ -72,9 +72,9 @@ export function createOrganization(
   events.push(
     ...[...open, ...closed].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
     ...createQas(make, from),
-    // Tickets still refer to the deleted ones.
-    ...[contacts[0], users[0], tags.at(-1), closed.at(-1)].flatMap((each) =>
-      each ? [remove(each, yesterday)] : [],
+    // Tickets still refer to these deleted entities.
+    ...[contacts[0], users[0], tags.at(-1), closed.at(-1)].flatMap((entity) =>
+      entity ? [remove(entity, yesterday)] : [],
     ),
   );
   events.push(...createOthers(make, events, from));
@@ -90,13 +90,13 @@ function createKeys(random: Random, { make }: Organization, from: Date, to: Date
     const tokenSha256 = createHash('sha256').update(token).digest('hex');
     const createdAt = from.toISOString();
     // Sets every field: the maker would draw a missing field, and so limit the key or archive it.
-    const given: Required<Omit<SourceState<'apiKey'>, 'id'>> = {
+    const fields: Required<Omit<SourceState<'apiKey'>, 'id'>> = {
       ...spec,
       tokenSha256,
       createdAt,
       archivedAt: null,
     };
-    const key = make('apiKey', given);
+    const key = make('apiKey', fields);
     keys.push({ token, name, rateLimit });
     events.push(publish(key, from));
     if (state === 'archived') events.push(change(key, { archivedAt: to.toISOString() }, to));

@@ -63,10 +63,11 @@ export async function connectKafka(settings: Record<string, string | undefined>)
   };
 }
 
-/** The last stable offset of each partition of the topics, by `<topic>/<partition>`. */
+/** The end offset of each partition of the topics. The keys are `<topic>/<partition>`. */
 export async function endOffsets(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]) {
   const ends = new Map<string, number>();
-  // One topic after the other: if a broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
+  // Asks for one topic after the other: if a broker does not know a topic yet, kafkajs forgets the topics of concurrent
+  // requests.
   for (const topic of topics) {
     for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
       ends.set(partitionKey({ topic, partition }), Number(high));
@@ -107,7 +108,7 @@ export async function sendByPartition(
   return confirmations;
 }
 
-/** Sends records; records with the same key keep their order. */
+/** Sends records. Records with the same key keep their order. */
 export async function publishRecords(
   { prefix, ...sender }: Sender & { prefix: string },
   records: SampleRecord[],

@@ -23,10 +23,10 @@ type Node =
   | z.core.$ZodNumber;
 
 /** The fields of a state that the caller sets, at any depth; the maker draws all others. */
-type Given = { readonly [field: string]: unknown };
+type GivenFields = { readonly [field: string]: unknown };
 
 /** Creates an entity of the organization. A reference that the caller does not set leads to an earlier entity. */
-export type Make = <K extends Kind>(kind: K, given?: Given) => Entity<K>;
+export type Make = <K extends Kind>(kind: K, given?: GivenFields) => Entity<K>;
 
 /** Draws believable texts from the same random source. */
 export const createFaker = (random: Random) =>
@@ -64,18 +64,18 @@ const shapeOf = (schema: Schema): Shape => {
 };
 
 /** Whether the fields of an option include the given ones, with their literal values. */
-const fits = (option: Schema, given: Given) =>
+const fits = (option: Schema, given: GivenFields) =>
   Object.entries(given).every(([name, value]) => {
     const { def } = (shapeOf(option)[name] as z.core.$ZodTypes | undefined)?._zod ?? {};
     return def !== undefined && (def.type !== 'literal' || def.values.includes(value as string));
   });
 
 /** Whether the caller sets some fields of an object, or none. It sets any other value as a whole. */
-const isPart = (given: unknown): given is Given | undefined =>
+const isPart = (given: unknown): given is GivenFields | undefined =>
   given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given));
 
 /** The options of a union that the given fields fit; all options if none is given. */
-const optionsFor = (options: readonly Schema[], given?: Given) =>
+const optionsFor = (options: readonly Schema[], given?: GivenFields) =>
   given ? options.filter((option) => fits(option, given)) : options;
 
 /** The maker draws references from the first entities of a kind, up to this number. */
@@ -89,7 +89,7 @@ type MakerDeps = {
   refer?: (kind: Kind) => string;
 };
 
-/** Creates entities of one organization by the schemas of their states, so that a new field needs no line here. */
+/** Creates entities of one organization by the schemas of their states, so a new field needs no line here. */
 export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
   const faker = createFaker(random);
   const made = new Map<Kind, string[]>();
@@ -106,7 +106,7 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
     if (kind) return refer?.(kind) ?? random.pick(made.get(kind) ?? []);
     return texts[field]?.(faker) ?? faker.company.catchPhrase();
   };
-  const fieldsOf = (shape: Shape, given: Given = {}) =>
+  const fieldsOf = (shape: Shape, given: GivenFields = {}) =>
     Object.fromEntries(Object.entries(shape).map(([name, part]) => [name, valueOf(part, name, given[name])]));
   const distinctItems = (element: Schema, field: string) => {
     const items = Array.from({ length: random.between(0, 3) }, () => valueOf(element, field));
@@ -145,7 +145,7 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
         return leaf(schema, field);
     }
   };
-  return <K extends Kind>(kind: K, given: Given = {}) => {
+  return <K extends Kind>(kind: K, given: GivenFields = {}) => {
     const id = random.id(idPrefixOf(kind));
     const state = valueOf(states[kind], kind, { id, ...given }) as SourceState<K>;
     const ids = made.get(kind) ?? [];

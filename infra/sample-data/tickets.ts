@@ -5,7 +5,7 @@ import { change, type Entity, publish, remove } from './entity.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 
-type State = SourceState<'conversation'>;
+type ConversationState = SourceState<'conversation'>;
 type TicketStatus = SourceState<'ticket'>['status'];
 type Role = SourceState<'message'>['role'];
 
@@ -18,10 +18,10 @@ export type ConversationContext = {
   medium: SourceState<'message'>['type'];
 };
 
-type Context = { random: Random; organization: Organization; now: Date };
+type TicketContext = { random: Random; organization: Organization; now: Date };
 
 /** The possible statuses of a conversation, by the status of its ticket. */
-const statusesBy: { [S in TicketStatus]: State['status'][] } = {
+const conversationStatusesOf: { [S in TicketStatus]: ConversationState['status'][] } = {
   open: ['waiting_for_user', 'needs_first_response', 'needs_follow_up', 'investigating'],
   snoozed: ['paused', 'scheduled_ai_response'],
   resolved: ['resolved', 'resolved', 'archived'],
@@ -37,17 +37,17 @@ const deletedOneIn = 60;
  * `messages` is the length of that conversation.
  */
 export function* ticketEvents(
-  { random, organization, now }: Context,
+  { random, organization, now }: TicketContext,
   messages = 2 + Math.floor(random.unit() ** 2 * 20),
 ): Generator<Event, ConversationContext | null> {
   // A time within the last 180 days; recent times are more likely.
-  const at = new Date(now.getTime() - 60_000 - Math.floor(random.unit() ** 2 * 180 * dayMs));
-  const primary = openTicket(random, organization, at);
+  const createdAt = new Date(now.getTime() - 60_000 - Math.floor(random.unit() ** 2 * 180 * dayMs));
+  const primary = openTicket(random, organization, createdAt);
   const { ticket } = primary;
   const sides = Array.from({ length: random.chance(0.12) ? random.between(1, 2) : 0 }, () =>
     openConversation(random, organization, ticket, primary.subject, 'side'),
   );
-  if (random.chance(0.5)) yield publish(ticket, at);
+  if (random.chance(0.5)) yield publish(ticket, createdAt);
   const status = random.pick([
     'open',
     'open',
@@ -99,7 +99,7 @@ function openConversation(
   organization: Organization,
   ticket: Entity<'ticket'>,
   subject: Case,
-  role: State['role'],
+  role: ConversationState['role'],
 ): ConversationContext {
   const { channels } = organization;
   const isSide = role === 'side';
@@ -124,10 +124,14 @@ function openConversation(
   return { organization, ticket, conversation, subject, medium };
 }
 
-type Plan = { status: TicketStatus; messages: number; now: Date };
+type ConversationPlan = { status: TicketStatus; messages: number; now: Date };
 
 /** Yields the events of a conversation: its creation, its messages, a few deletions, and its final state. */
-function* conversationEvents(random: Random, context: ConversationContext, plan: Plan): Generator<Event> {
+function* conversationEvents(
+  random: Random,
+  context: ConversationContext,
+  plan: ConversationPlan,
+): Generator<Event> {
   const { conversation } = context;
   const { state } = conversation;
   let at = new Date(state.createdAt);
@@ -149,7 +153,7 @@ function* conversationEvents(random: Random, context: ConversationContext, plan:
     if (role === 'human') state.firstHumanReplyAt ??= at.toISOString();
     previous = role;
   }
-  const status = random.pick(statusesBy[plan.status]);
+  const status = random.pick(conversationStatusesOf[plan.status]);
   const updatedAt = at.toISOString();
   const waitingSince = status.startsWith('needs') ? updatedAt : null;
   const resolvedAt = status.endsWith('resolved') ? updatedAt : null;

@@ -2,7 +2,7 @@ import { retryAfterMs } from './backoff.ts';
 import { ApiError, CutResponseError } from './errors.ts';
 import type { Answer, ErrorBody, RateLimit } from './types.ts';
 
-type Received = {
+type Receipt = {
   /** The origin of the API, for messages. */
   origin: string;
   /** The time of day. */
@@ -14,7 +14,7 @@ type Received = {
  * `CutResponseError` for a response that ends within its JSON, because a proxy of HTTP/1.0 passes on a broken response
  * as if it were complete.
  */
-export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
+export function readAnswer(response: Response, text: string, { origin, nowMs }: Receipt): Answer<unknown> {
   const { ok, status, headers } = response;
   const data = parseJson(text);
   const requestId = headers.get('Request-Id');

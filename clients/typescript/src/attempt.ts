@@ -3,7 +3,7 @@ import { ConnectionError, CutResponseError, TimeoutError } from './errors.ts';
 import { linkedController } from './signal.ts';
 import type { Answer } from './types.ts';
 
-type Request = {
+type AttemptRequest = {
   url: string;
   headers: Record<string, string>;
   timeoutMs: number;
@@ -17,7 +17,7 @@ type Request = {
  */
 export async function attempt(
   fetch: typeof globalThis.fetch,
-  { url, headers, timeoutMs, signal }: Request,
+  { url, headers, timeoutMs, signal }: AttemptRequest,
 ): Promise<Answer<unknown>> {
   const { origin } = new URL(url);
   const { controller, unlink } = linkedController(signal);

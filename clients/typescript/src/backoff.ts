@@ -2,8 +2,8 @@ const baseMs = 500;
 const ceilingMs = 30_000;
 
 /**
- * The wait after a number of failures, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s, so that clients
- * that failed together do not retry together. With `Retry-After`, the wait is that time and up to 0.5 s more.
+ * The wait after a number of failures, in milliseconds: a random time up to 0.5 s, 1 s, 2 s … 30 s. Otherwise clients
+ * that failed together would retry together. With `Retry-After`, the wait is that time and up to 0.5 s more.
  */
 export function delayAfter(failures: number, requestedMs: number | null, random: () => number): number {
   const jitterMs = random() * Math.min(ceilingMs, baseMs * 2 ** (failures - 1));

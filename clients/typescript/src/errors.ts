@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorType } from './types.ts';
 
-type Details = Pick<ApiError, 'status' | 'message' | 'requestId'> &
+type ErrorDetails = Pick<ApiError, 'status' | 'message' | 'requestId'> &
   Partial<Pick<ApiError, 'type' | 'code' | 'param' | 'docUrl' | 'dataAsOf' | 'retryAfterMs'>>;
 
 /** The API, or a server before it, has responded with an error. */
@@ -22,7 +22,17 @@ export class ApiError extends Error {
   /** The wait that the response requests before the next attempt, in milliseconds; null if it requests none. */
   readonly retryAfterMs: number | null;
 
-  constructor({ status, type, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
+  constructor({
+    status,
+    type,
+    code,
+    message,
+    param,
+    docUrl,
+    requestId,
+    dataAsOf,
+    retryAfterMs,
+  }: ErrorDetails) {
     super(message);
     this.status = status;
     this.type = type ?? null;
@@ -54,7 +64,7 @@ export class ConnectionError extends Error {
 }
 
 /**
- * A response began and broke off. The client uses no part of the response, and has repeated the request as often as its
+ * A response began and broke off. The client uses no part of the response, and has retried the request as often as its
  * options allow.
  */
 export class CutResponseError extends ConnectionError {

@@ -1,13 +1,13 @@
 type Source<Item> = AsyncGenerator<Item, void, undefined>;
-type Step<Item> = { source: Source<Item>; result: IteratorResult<Item, void> };
+type MergeStep<Item> = { source: Source<Item>; result: IteratorResult<Item, void> };
 
 /**
- * Yields the items of all sources as they arrive. Runs at most `concurrency` sources at once, and each reads at most
- * one item ahead. A caller that stops early must abort the running sources: `merge` does not wait for them.
+ * Yields the items of all sources as they arrive. Runs at most `concurrency` sources together, and each reads at most
+ * one item ahead. A caller that stops early must abort the running sources, because `merge` does not wait for them.
  */
 export async function* merge<Item>(sources: Source<Item>[], concurrency: number): Source<Item> {
   const waiting = [...sources];
-  const working = new Map<Source<Item>, Promise<Step<Item>>>();
+  const working = new Map<Source<Item>, Promise<MergeStep<Item>>>();
   const advance = (source: Source<Item>) => {
     const step = source.next().then((result) => ({ source, result }));
     // Avoids an unhandled rejection while nothing awaits the step. A later await still rejects.

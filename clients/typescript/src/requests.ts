@@ -14,7 +14,7 @@ export type Requests = {
     params?: object,
     options?: RequestOptions,
   ) => ListRequest<Item>;
-  /** Requests one item at once. */
+  /** Requests one item immediately. */
   retrieve: <Data>(path: string, id: string, options?: RequestOptions) => Promise<Answer<Data>>;
 };
 
@@ -22,8 +22,8 @@ type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | nul
 type RequestPage<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
 /**
- * Creates the functions that the generated methods call. The key is in their closure and in no property, so that a
- * printed client does not reveal it.
+ * Creates the functions that the generated methods call. The key is only in their closure, because a printed client
+ * would reveal a key in a property.
  */
 export function createRequests(clock: RetryDeps, options: ClientOptions): Requests {
   const { baseUrl, retryForMs, ...settings } = parseOptions(options);
@@ -34,10 +34,10 @@ export function createRequests(clock: RetryDeps, options: ClientOptions): Reques
     path: string,
     id: string | null,
     params: object,
-    { signal, ...own }: RequestOptions,
+    { signal, ...requestOptions }: RequestOptions,
   ) => {
     const url = requestUrl(baseUrl, path, id, params);
-    const { headers, timeoutMs, retries } = parseRequestOptions(settings, own);
+    const { headers, timeoutMs, retries } = parseRequestOptions(settings, requestOptions);
     const request = { url, headers, timeoutMs, signal };
     const send = () => attempt(fetch, request);
     return (await withRetries({ retries, retryForMs, signal }, send)) as Answer<Body>;

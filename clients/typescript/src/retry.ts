@@ -7,11 +7,11 @@ export type RetryDeps = Clock & {
   random: () => number;
 };
 
-type Policy = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
+type RetrySettings = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
 
 /**
- * Returns a function that repeats a failed request as long as it may succeed later. Every request is a GET, so it is
- * safe to repeat. A wait for the rate limit counts neither as a failed attempt nor towards the time limit.
+ * Returns a function that retries a failed request while it may still succeed. Every request is a GET, so a retry is
+ * safe. A wait for the rate limit counts neither as a failed attempt nor towards the time limit.
  */
 export function createRetries({ sleep, random, nowMs }: RetryDeps) {
   const gate = createGate({ sleep, nowMs });
@@ -20,14 +20,15 @@ export function createRetries({ sleep, random, nowMs }: RetryDeps) {
   const canRecover = (error: unknown) =>
     isTransient(error) && (hasAnswered || !(error instanceof ConnectionError && error.isRefused));
   return async <Result>(
-    { retries, retryForMs, signal }: Policy,
+    { retries, retryForMs, signal }: RetrySettings,
     run: () => Promise<Result>,
   ): Promise<Result> => {
     let untilMs = nowMs() + retryForMs;
-    for (let failures = 0; ;) {
-      const heldMs = nowMs();
+    let failures = 0;
+    for (;;) {
+      const waitStartMs = nowMs();
       await gate.pass(signal);
-      untilMs += nowMs() - heldMs;
+      untilMs += nowMs() - waitStartMs;
       try {
         const result = await run();
         hasAnswered = true;

@@ -16,11 +16,13 @@ function pairsOf(query: object): [string, string][] {
     if (Array.isArray(value) && value.length === 0)
       throw new TypeError(`${name} must not be empty: omit it to leave out the filter`);
     if (Array.isArray(value))
-      return value.map((each): [string, string] => [name, textOf(name, each as Value)]);
+      return value.map((item): [string, string] => [name, textOf(name, item as Value)]);
     if (typeof value !== 'object' || value === null || isDate(value)) {
       return [[name, textOf(name, value as Value)]];
     }
-    const bounds = Object.entries(value).map(([bound, of]) => [`${name}[${bound}]`, of as unknown] as const);
+    const bounds = Object.entries(value).map(
+      ([bound, instant]) => [`${name}[${bound}]`, instant as unknown] as const,
+    );
     return pairsOf(Object.fromEntries(bounds));
   });
 }

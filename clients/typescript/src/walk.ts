@@ -4,7 +4,7 @@ import { EndlessListError } from './errors.ts';
 export type Listed = { id: string; createdAt: string; updatedAt?: string };
 
 /** A page of a walk, and the request that it answers. */
-type Visited = {
+type VisitedPage = {
   path: string;
   /** The cursor of the request; null for the first page. */
   startingAfter: string | null;
@@ -32,7 +32,7 @@ export const emptyWalk: Walk = { pages: 0, replaceAt: 1, cursor: null, item: nul
  * remembered page, because the loop would never end. Of the pages 1, 2, 4, 8 … it remembers the last one (Brent's
  * algorithm), which finds a cycle of any length, in constant memory.
  */
-export function addPage(walk: Walk, page: Visited): Walk {
+export function addPage(walk: Walk, page: VisitedPage): Walk {
   const { nextCursor } = page;
   if (nextCursor === null) return walk;
   const isRepeated = nextCursor === walk.cursor || page.data.some((listed) => isSameItem(listed, walk.item));

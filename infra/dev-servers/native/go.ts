@@ -50,7 +50,7 @@ export async function withGo(folder: string, use: (go: Go) => Promise<unknown>):
 }
 
 /**
- * Runs `go` inside a root file system, in a mount namespace of its own, so that its /proc disappears with it. `sh -c`
+ * Runs `go` inside a root file system, in a mount namespace of its own. So the mount of /proc ends with `go`. `sh -c`
  * passes the root as $0. `private` keeps the mount from this machine's namespace.
  */
 async function runGoInRoot(root: string, args: string[]): Promise<string> {

@@ -53,7 +53,7 @@ export const brokerSettings = {
   // A killed broker can register again only after its old session has ended: 9 s by default.
   'broker.session.timeout.ms': '3000',
   'broker.heartbeat.interval.ms': '500',
-  // Compacts within a second, so that a test of compacted topics does not wait for minutes.
+  // Compacts within a second. Otherwise a test of compacted topics would wait for minutes.
   'log.initial.task.delay.ms': '500',
   'log.cleaner.backoff.ms': '500',
   'log.cleaner.dedupe.buffer.size': '33554432',

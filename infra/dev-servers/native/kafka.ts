@@ -33,7 +33,7 @@ const clusterId = 'c3VwcG9ydC1yZWFkLW1vZA';
 /** The node for which the data folder is formatted. */
 const formattedNode: KafkaNode = { id: 1, broker: 9092, controller: 9093 };
 
-/** Fetches the broker's jars with Maven. Formats the data folder once, so that a run need not start a JVM for it. */
+/** Fetches the broker's jars with Maven. Formats the data folder once, because each run would start a JVM for it. */
 export const installKafka = (report: (line: string) => void): Promise<string> =>
   installOnce(kafkaDir(), (partial) =>
     reportStep(report, `Kafka ${kafkaVersion}: fetching (about 54 MB)`, async () => {
@@ -61,7 +61,7 @@ export async function fetchJars(
 
 /**
  * Prepares a node that is broker and controller: writes its settings and, at its first start, its data into `dir`.
- * `kafka.log` is there too. Without `cluster` no other node joins.
+ * `kafka.log` is in the same folder. Without `cluster` no other node joins.
  */
 export function prepareBroker(dir: string, node: KafkaNode, cluster?: KafkaCluster): ServerProcess {
   const data = join(dir, 'data');
@@ -71,7 +71,7 @@ export function prepareBroker(dir: string, node: KafkaNode, cluster?: KafkaClust
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const argv = [
     'java',
-    // A cluster runs several brokers at once, each with little data.
+    // A cluster runs several brokers together, each with little data.
     cluster ? '-Xmx256m' : '-Xmx512m',
     `-Djava.io.tmpdir=${codecFolder()}`,
     `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
@@ -113,7 +113,7 @@ function copyFormatted(data: string, id: number): void {
   writeFileSync(metaFile, kept.join('\n').replace(`node.id=${formattedNode.id}`, `node.id=${id}`));
 }
 
-/** Whether the broker has joined its cluster, so that a topic can be created on it. */
+/** Whether the broker has joined its cluster, and can create topics. */
 async function brokerServes({ id, broker }: KafkaNode): Promise<boolean> {
   if (!(await acceptsConnections(broker))) return false;
   const admin = new Kafka({

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-type Run = {
+type RunResult = {
   ok: boolean;
   output: string;
   /** Whether the command does not exist, so it did not run. */
@@ -18,7 +18,7 @@ type RunOptions = {
 const outputKeptMax = 20_000;
 
 /** Runs a command to its end, without a shell. A command that does not exist counts as failed. */
-export const run = (file: string, args: string[], options: RunOptions = {}): Promise<Run> =>
+export const run = (file: string, args: string[], options: RunOptions = {}): Promise<RunResult> =>
   new Promise((resolve) => {
     const child = spawn(file, args, {
       cwd: options.cwd,

@@ -76,7 +76,7 @@ export async function startServer(processes: ServerProcess[]): Promise<Server> {
 }
 
 /**
- * Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. The command
+ * Starts a command as the leader of its own process group, because a Ctrl-C for a test must not reach it. The command
  * dies with this process, and does not keep this process alive.
  */
 function launch({ argv, cwd, logFile }: Command): ChildProcess {
