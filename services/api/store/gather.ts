@@ -63,7 +63,7 @@ type SharingLimits = {
 };
 
 /**
- * Lets requests that read the same kind of thing share queries, so many small reads cost few commands.
+ * Lets requests that read the same kind of thing share queries: few commands serve many small reads.
  *
  * The first reader of a group starts a query immediately. Readers that come while it is in progress share the next
  * query, which starts when the query before it has ended or is overdue, and fewer than `queriesMax` are in progress.
