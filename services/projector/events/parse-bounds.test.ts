@@ -37,7 +37,7 @@ test.each(boundedLists)(
     const [element] = value as unknown[];
     expect(issueWith(Array(1_000).fill(element))).toBeNull();
     expect(issueWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
-    // A list that an event may omit is also null.
+    // A list that an event may omit may also be null.
     const absent = issueWith(undefined) === null ? [] : [undefined, null];
     for (const other of [...absent, 'tag_1', { length: 1, 0: 'tag_1' }])
       expect(issueWith(other)).toContain(`${path}: Invalid input: expected array`);
