@@ -69,7 +69,7 @@ export function memorySweepStore(
       const expired = found.filter((of) => (field(of, 'createdAt') as Date) <= upTo);
       return expired.slice(0, pageSize).map(sweepable);
     },
-    readWithMessages: async (orgId, ids) => {
+    readIdsWithMessages: async (orgId, ids) => {
       const found = await find('message', isIn(ids, orgId));
       return new Set(found.map((of) => String(field(of, 'conversationId'))));
     },
@@ -92,7 +92,7 @@ export function memorySweepStore(
         messages.set(_id, { ...document, ...fields });
       }
     },
-    readInDeadLetters: async (ids) => {
+    readIdsInDeadLetters: async (ids) => {
       await pause('sweep dead letters');
       return new Set([...deadLetters].flatMap(({ subjects }) => subjects.filter((id) => ids.includes(id))));
     },

@@ -214,7 +214,7 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
       ),
     ),
   readWithMessages: ({ sweepStore }, random) =>
-    sweepStore.readWithMessages(randomOrgId(random), randomIds(random, 'conversation')),
+    sweepStore.readIdsWithMessages(randomOrgId(random), randomIds(random, 'conversation')),
   readOrphans: async ({ sweepStore }, random) => byId(await sweepStore.readOrphans(randomDate(random))),
   waitAgain: async ({ sweepStore }, random) => {
     const orphans = await sweepStore.readOrphans(randomDate(random));

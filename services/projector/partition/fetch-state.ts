@@ -117,7 +117,7 @@ export class FetchState {
     this.#endOffset = Math.max(this.#endOffset, endOffset, nextOffset);
   }
 
-  /** The broker could not read the partition at the next offset. Logs an error that repeats only once. */
+  /** The broker could not read the partition at the next offset. Logs a repeated error only once. */
   onFetchFailed(error: string): void {
     if (error !== this.#error)
       this.#logger.error({ ...this.#place, error }, 'a broker cannot read a partition');
@@ -160,7 +160,7 @@ export class FetchState {
     this.#isTopicFull = isFull;
   }
 
-  /** Whether the next record comes before `loadEnd` and may be fetched. Otherwise no wait is due to the broker. */
+  /** Whether the next record comes before `loadEnd` and may be fetched. Otherwise the broker causes no wait. */
   isFetchable(loadEnd: number): boolean {
     return !this.#isTopicFull && this.#nextOffset !== null && this.#nextOffset < loadEnd;
   }

@@ -3,13 +3,13 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 
 /** The progress of a partition at one moment. The commit loop saves snapshots, then commits the same snapshots. */
 export type Snapshot = TopicPartition & {
-  /** -1 until its start offset is found. */
+  /** The offset of the next record to apply; -1 until the start offset is found. */
   position: number;
   /** The leader epoch of the record batch before the position; -1 if it is unknown. */
   leaderEpoch: number;
   /** The id of the topic whose records were applied; null if it is unknown. */
   topicId: string | null;
-  /** See `ObservedPartition` in liveness.ts. */
+  /** Counts the progress within a chunk, so that liveness does not take a long chunk for a stuck partition. */
   progressCount: number;
   /** The number of documents that a fan-out in progress has still to refresh, as far as known. */
   fanOutWaiting: number;

@@ -15,7 +15,7 @@ import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store
 const pageSize = 500;
 
 /** The fields with the retention: of a living channel, and of a deleted channel. */
-const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
+const retentionFields = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
 
 /** A channel, or the tombstone of one, with a retention above 0 days. */
 export type ExpiringChannel = { id: string; orgId: string };
@@ -37,13 +37,13 @@ type Orphan = Sweepable & { conversationId: string };
 
 /** The sweep's reads of channels and their conversations. */
 type SweptConversations = {
-  /** Channels after an id, deleted ones too, in the order of their ids. */
+  /** Reads living and deleted channels after an id, in the order of their ids. */
   readChannels: (after: string) => Promise<ExpiringChannel[]>;
-  /** The retention of an existing or deleted channel, in days; null without a retention. */
+  /** Reads the retention of a living or deleted channel, in days; null without a retention. */
   readRetention: (id: string) => Promise<number | null>;
   /**
-   * Conversations of a channel after a key, in the order of their keys. With an instant, only conversations that have a
-   * state and were created up to it.
+   * Reads conversations of a channel after a key, in the order of their keys. With an instant, reads only conversations
+   * that have a state and were created up to this instant.
    */
   readConversations: (
     channel: ExpiringChannel,
@@ -54,11 +54,11 @@ type SweptConversations = {
 
 /** The sweep's reads of messages, and the mark of waiting messages. */
 type SweptMessages = {
-  /** Messages of these conversations that were created up to an instant, in no order. */
+  /** Reads messages of these conversations that were created up to an instant, in no order. */
   readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<Sweepable[]>;
-  /** Which of these conversations have messages. */
-  readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
-  /** Messages that have waited for their conversation since an instant or earlier, in no order. */
+  /** Reads which of these conversations have messages. */
+  readIdsWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
+  /** Reads messages that have waited for their conversation since an instant or earlier, in no order. */
   readOrphans: (upTo: Date) => Promise<Orphan[]>;
   /** Starts the wait of messages again that have waited since `upTo` or earlier, by setting these fields. */
   waitAgain: (orphans: Orphan[], upTo: Date, fields: { orphanedAt: Date; revision: number }) => Promise<void>;
@@ -68,13 +68,13 @@ type SweptMessages = {
 type SweptDeadLetters = {
   /** Whether a dead letter of the conversations has no stored bytes. It may then be about any conversation. */
   hasUnnamedConversations: () => Promise<boolean>;
-  /** Which of these conversations dead letters name. */
-  readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
+  /** Reads which of these conversations dead letters name. */
+  readIdsInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
   /** Erases the dead letters about conversations whose records were published up to an instant. */
   eraseDeadLetters: (conversationIds: string[], upTo: Date) => Promise<void>;
 };
 
-/** The port of the sweep: each read is of one bounded page. */
+/** The port of the sweep. Each read returns one bounded page. */
 export type SweepStore = SweptConversations & SweptMessages & SweptDeadLetters;
 
 /** Replaces an unreadable envelope by that of an unknown entity. The next record of the entity then restores it. */
@@ -83,7 +83,9 @@ function sweepable(stored: StoredEnvelope): Sweepable {
   const guard = guardOf(stored);
   if (unreadableField(stored) !== null)
     return { _id, orgId: typeof orgId === 'string' ? orgId : null, version: 0, position: null, guard };
-  return { _id, orgId, version, position, guard, ...(tombstonePosition && { tombstonePosition }) };
+  const document: Sweepable = { _id, orgId, version, position, guard };
+  if (tombstonePosition) document.tombstonePosition = tombstonePosition;
+  return document;
 }
 
 /** The conversations of a channel after a sort key that were created up to an instant. */
@@ -99,7 +101,7 @@ export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, afte
 export const mongoSweepStore = ({ database, ...deps }: { database: Db } & EraseDeps): SweepStore => ({
   ...expiringConversations(database),
   ...expiringMessages(database),
-  ...deadLetters(deps),
+  ...deadLettersOf(deps),
 });
 
 function expiringConversations(database: Db): SweptConversations {
@@ -107,7 +109,7 @@ function expiringConversations(database: Db): SweptConversations {
   return {
     readChannels: async (after) => {
       const found = await channels
-        .find({ _id: { $gt: after }, $or: retentions.map((field) => ({ [field]: { $gt: 0 } })) })
+        .find({ _id: { $gt: after }, $or: retentionFields.map((field) => ({ [field]: { $gt: 0 } })) })
         .project<{ _id: string; orgId: string }>({ orgId: 1 })
         .sort({ _id: 1 })
         .limit(pageSize)
@@ -115,7 +117,7 @@ function expiringConversations(database: Db): SweptConversations {
       return found.map(({ _id, orgId }) => ({ id: _id, orgId }));
     },
     readRetention: async (id) => {
-      const projection = Object.fromEntries(retentions.map((field) => [field, 1]));
+      const projection = Object.fromEntries(retentionFields.map((field) => [field, 1]));
       const found = await channels.findOne({ _id: id }, { projection });
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
@@ -131,18 +133,22 @@ function expiringConversations(database: Db): SweptConversations {
         .project<Found>({ ...envelopeProjection, 'state.updatedAt': 1, byCreated: 1 })
         .limit(pageSize)
         .toArray();
-      return found.map((conversation) => ({
-        ...sweepable(conversation),
-        ...(conversation.state && { updatedAt: updatedAtOf(conversation.state) }),
-        key: createdUpTo ? (conversation.byCreated ?? '') : conversation._id,
-      }));
+      return found.map((stored) => {
+        const key = createdUpTo ? (stored.byCreated ?? '') : stored._id;
+        const conversation: ExpiringConversation = { ...sweepable(stored), key };
+        if (stored.state) conversation.updatedAt = updatedAtOf(stored.state);
+        return conversation;
+      });
     },
   };
 }
 
-/** Returns the latest possible date if an edit by hand has removed the time. The conversation then never expires. */
+/** The latest date of JavaScript. */
+const latestDate = new Date(8.64e15);
+
+/** Returns `latestDate` if an edit by hand has removed the time. The conversation then never expires. */
 const updatedAtOf = ({ updatedAt }: { updatedAt?: unknown }): Date =>
-  updatedAt instanceof Date ? updatedAt : new Date(8.64e15);
+  updatedAt instanceof Date ? updatedAt : latestDate;
 
 function expiringMessages(database: Db): SweptMessages {
   const messages = collectionOf<StoredDocument>(database, 'message');
@@ -156,7 +162,7 @@ function expiringMessages(database: Db): SweptMessages {
         .toArray();
       return found.map(sweepable);
     },
-    readWithMessages: async (orgId, conversationIds) => {
+    readIdsWithMessages: async (orgId, conversationIds) => {
       const living = { 'state.conversationId': { $in: conversationIds }, orgId, byCreated: { $gte: '' } };
       const found = await messages
         .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }])
@@ -184,7 +190,7 @@ function expiringMessages(database: Db): SweptMessages {
   };
 }
 
-const deadLetters = (deps: EraseDeps): SweptDeadLetters => ({
+const deadLettersOf = (deps: EraseDeps): SweptDeadLetters => ({
   hasUnnamedConversations: async () => {
     for await (const span of readSpans(deps.control, { topic: topicOf('conversation', deps.prefix) })) {
       const ids = unappliedRecords(span).map(recordId);
@@ -193,7 +199,7 @@ const deadLetters = (deps: EraseDeps): SweptDeadLetters => ({
     }
     return false;
   },
-  readInDeadLetters: async (conversationIds) => {
+  readIdsInDeadLetters: async (conversationIds) => {
     const subjects = { $match: { subjects: { $in: conversationIds } } };
     const found = await recordBytesOf(deps.control)
       .aggregate<{ _id: string }>([

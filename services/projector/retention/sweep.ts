@@ -97,8 +97,8 @@ async function sweepConversations(
   const expired = page.filter(({ updatedAt }) => updatedAt && updatedAt <= upTo);
   const ids = expired.map(({ _id }) => _id);
   if (ids.length > 0) await sweepStore.eraseDeadLetters(ids, upTo);
-  const namedIds = ids.length > 0 ? await sweepStore.readInDeadLetters(ids) : new Set();
-  const idsWithMessages = ids.length > 0 ? await sweepStore.readWithMessages(orgId, ids) : new Set();
+  const namedIds = ids.length > 0 ? await sweepStore.readIdsInDeadLetters(ids) : new Set();
+  const idsWithMessages = ids.length > 0 ? await sweepStore.readIdsWithMessages(orgId, ids) : new Set();
   const purgeable = expired.filter(({ _id }) => !namedIds.has(_id) && !idsWithMessages.has(_id));
   // The reference stays until the dependents are refreshed. After a crash, the next sweep finds the conversation by it.
   const purged = await purge(deps, 'conversation', purgeable, [refOf('channel', id)]);
@@ -136,7 +136,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // Dead letters first, because a redrive writes the conversation before it removes the dead letter. In the other
     // order, the sweep could see neither of them.
-    const namedIds = await sweepStore.readInDeadLetters(ids);
+    const namedIds = await sweepStore.readIdsInDeadLetters(ids);
     const isAnyUnnamed = await sweepStore.hasUnnamedConversations();
     const conversations = await store.readEnvelopes('conversation', ids);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));

@@ -50,7 +50,7 @@ const deadLettersOverlapMs = 600_000;
  * Shows in the metrics, and announces, whether the last sweep has failed. Otherwise nothing would show that personal
  * data stays past its retention.
  */
-function createOutcome({ control, generation, now, metrics, announceSweep }: SweeperDeps) {
+function createOutcomeReport({ control, generation, now, metrics, announceSweep }: SweeperDeps) {
   let last: SweepOutcome | null = null;
   const show = (outcome: SweepOutcome) => {
     last = outcome;
@@ -115,7 +115,7 @@ export function startSweeper(
   /** Returns when the next sweep is due, if one that began at `startMs` ends now. */
   const nextAfter = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / completeSweepsShare);
-  const outcome = createOutcome(deps);
+  const outcome = createOutcomeReport(deps);
   const sweepIfOwner = async (run: RepeatedRun) => {
     const { onProgress } = run;
     const signal = AbortSignal.any([stopping.signal, run.signal]);
