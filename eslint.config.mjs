@@ -135,6 +135,7 @@ export default tseslint.config(
       'max-depth': ['error', 3],
       'no-multi-assign': 'error',
       'no-return-assign': ['error', 'always'],
+      '@typescript-eslint/no-shadow': 'error',
       'no-cond-assign': ['error', 'always'],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/prefer-includes': 'error',

@@ -70,9 +70,9 @@ export const rows = (valueRows: Row[], indent = ''): string =>
  * others contain numbers.
  */
 export function table(head: string[], values: string[][], { isLastText = false } = {}): string {
-  const rows = values.map((cells) => cells.map(onOneLine));
+  const cleanRows = values.map((cells) => cells.map(onOneLine));
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+    Math.max(title.length, ...cleanRows.map((row) => row[column]?.length ?? 0)),
   );
   const line = (cells: string[]) =>
     cells
@@ -83,5 +83,5 @@ export function table(head: string[], values: string[][], { isLastText = false }
       )
       .join('  ')
       .trimEnd();
-  return lines([head, ...rows].map(line));
+  return lines([head, ...cleanRows].map(line));
 }

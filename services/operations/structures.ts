@@ -60,9 +60,9 @@ export async function requireWhole(
     throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(missing)}`, 'status');
   const database = generationDatabase(control.client, control.databaseName, number);
   const progress = await readProgress(control, number);
-  const applied = progress.filter(({ applied }) => applied.position > 0);
+  const begun = progress.filter(({ applied }) => applied.position > 0);
   for (const kind of wanted) {
-    const records = applied.find(({ topic }) => topic.endsWith(resources[kind].topic));
+    const records = begun.find(({ topic }) => topic.endsWith(resources[kind].topic));
     if (!records || (await hasDocument(collectionOf(database, kind)))) continue;
     throw new RebuildRefused(
       `generation ${number} has no ${kind} document, although records of ${records.topic} were applied: unless all of them ` +

@@ -174,8 +174,8 @@ type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
  */
 export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
   const isPartition = (place: TopicPartition) => partitionKey(place) === key;
-  const beginnings = accepted.flatMap(({ beginnings }) => beginnings ?? []);
-  return (beginnings.findLast(isPartition) ?? loadTo.find(isPartition))?.low ?? 0;
+  const acceptedBeginnings = accepted.flatMap(({ beginnings }) => beginnings ?? []);
+  return (acceptedBeginnings.findLast(isPartition) ?? loadTo.find(isPartition))?.low ?? 0;
 }
 
 /**

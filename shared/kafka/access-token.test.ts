@@ -86,13 +86,15 @@ test.each([
 
 describe('a token that a broker', () => {
   /** Authenticates with the bytes of a broker's answer, or with its error. */
-  const authenticate = (token: ReturnType<typeof tokens>, answer: string | Error) => {
+  const authenticate = (token: ReturnType<typeof tokens>, brokerAnswer: string | Error) => {
     const sent: string[] = [];
     const saslAuthenticate = async ({ request, response }: SaslAuthenticateArgs<unknown>) => {
       sent.push((await request.encode()).toString());
-      if (answer instanceof Error) throw answer;
+      if (brokerAnswer instanceof Error) throw brokerAnswer;
       return response?.parse(
-        await response.decode(Buffer.from(`\0\0\0${String.fromCharCode(answer.length)}${answer}`)),
+        await response.decode(
+          Buffer.from(`\0\0\0${String.fromCharCode(brokerAnswer.length)}${brokerAnswer}`),
+        ),
       );
     };
     const args = { host: 'a', port: 1, saslAuthenticate } as unknown as AuthenticationProviderArgs;
@@ -114,10 +116,10 @@ describe('a token that a broker', () => {
   test.each([
     ['describes as refused', '{"status":"invalid_token"}'],
     ['refuses', new KafkaJSProtocolError(Object.assign(new Error('expired'), failed))],
-  ])('%s is replaced, and kafkajs tries again', async (_, answer) => {
+  ])('%s is replaced, and kafkajs tries again', async (_, brokerAnswer) => {
     const token = tokens();
     issue('one');
-    const error = await authenticate(token, answer).catch((reason: unknown) => reason);
+    const error = await authenticate(token, brokerAnswer).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: 'KafkaJSConnectionError', retriable: true });
     expect(classify(error).errorClass).toBe('refuses-us');
     issue('two');

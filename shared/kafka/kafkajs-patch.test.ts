@@ -66,10 +66,10 @@ describe('aborted transactions', () => {
         const { log, aborts, committed } = written(randomSteps);
         const listed = aborts.filter(({ lastOffset }) => lastOffset >= from);
         const isAborted = createAbortFilter(listed);
-        const delivered = log
+        const deliveredBatches = log
           .filter(({ header }) => header.lastOffset >= from)
           .filter(({ header, key }) => !isAborted(header, key) && !header.isControl);
-        expect(delivered.map(({ header }) => Number(header.lastOffset))).toEqual(
+        expect(deliveredBatches.map(({ header }) => Number(header.lastOffset))).toEqual(
           committed.filter((offset) => offset >= from),
         );
       }),

@@ -26,17 +26,17 @@ const isAdmitted = (socket: Socket) =>
   });
 
 /** Whether a further connection is closed at once, before or after its handshake. */
-const isRefused = (api: ApiProcess): Promise<boolean> =>
-  open(api).then(
+const isRefused = (apiProcess: ApiProcess): Promise<boolean> =>
+  open(apiProcess).then(
     async (socket) => !(await isAdmitted(socket)),
     () => true,
   );
 
 /** Opens connections until all are admitted; connections that are still closing may count at first. */
-async function holdAll(api: ApiProcess, count: number, from?: string): Promise<Socket[]> {
+async function holdAll(apiProcess: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
-    const socket = await open(api, api.isTls, from).catch(() => null);
+    const socket = await open(apiProcess, apiProcess.isTls, from).catch(() => null);
     if (socket && (await isAdmitted(socket))) held.push(socket);
   }
   return held;

@@ -128,7 +128,7 @@ const ticketsAfter = (after: string | null, query: TicketListQuery) =>
 
 describe.each(positions)('a page at %s of 100,000 is one index range', (_, after) => {
   describe.each(ticketSorts)('tickets by %s', (sort) => {
-    test.each(searches)('of %s', async (_, status, ranges) => {
+    test.each(searches)('of %s', async (_title, status, ranges) => {
       const query = ticketListQuery.parse({ sort, ...status });
       await expectOneRange(ticketsAfter(after, query), ranges);
     });
@@ -167,7 +167,7 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     ['channels', channelPageQuery({ orgId: 'org_a', limit, after })],
     ['channels of a type', channelPageQuery({ orgId: 'org_a', limit, type: 'email', after })],
     ['Q&As', qaPageQuery({ orgId: 'org_a', limit, after })],
-  ])('of %s', (_, query) => expectOneRange({ ...query, limit }, 1));
+  ])('of %s', (_title, query) => expectOneRange({ ...query, limit }, 1));
 });
 
 test('the start of several threads is one range for each, in their order', async () => {

@@ -38,11 +38,13 @@ type Thread = { lastMessagePreview: string | null; messages: { id: string }[] };
 
 async function shownAt(now: Date) {
   clock.now = now;
-  const { lastMessagePreview, messages } = (await api.get('/v1/conversations/conv_1')).json() as Thread;
+  const { lastMessagePreview, messages: shownMessages } = (
+    await api.get('/v1/conversations/conv_1')
+  ).json() as Thread;
   const list = listOf(await api.get('/v1/conversations/conv_1/messages'));
   return {
     preview: lastMessagePreview,
-    embedded: messages.map(({ id }) => id),
+    embedded: shownMessages.map(({ id }) => id),
     listed: list.data.map(({ id }) => id),
   };
 }

@@ -73,8 +73,15 @@ describe('a generation that is dropped while it is read', () => {
     await build.fill(next, { ...documents, apiKey: keys });
     const at = new Date();
     const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
-    const generation = (number: number, state: Generation['state']): Generation => {
-      return { number, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
+    const generation = (number: number, generationState: Generation['state']): Generation => {
+      return {
+        number,
+        projectionVersion,
+        state: generationState,
+        since: at,
+        registeredAt: at,
+        accepted: [acceptance],
+      };
     };
     const generations = [generation(active, state), generation(active + 1, 'active')];
     await generationsOf(control).updateOne(

@@ -37,7 +37,7 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
       for (const { pending, lagMax: stepsMax } of replicas) {
         // All changes of an entity are on one partition, so a projector applies them in order.
         const earlierSteps = pending
-          .filter((change) => change.event.id === event.id)
+          .filter((other) => other.event.id === event.id)
           .map(({ applyAtStep }) => applyAtStep);
         const applyAtStep = Math.max(step + random.int(stepsMax), ...earlierSteps);
         pending.push({ madeAtStep: step, applyAtStep, event });

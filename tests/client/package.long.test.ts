@@ -118,12 +118,12 @@ test.each<Format>([
 test('Jest loads the package with its default configuration', async () => {
   const project = await install('jest');
   // Jest transforms an import into a require.
-  const program = `const { ApiError, createClient } = require('${name}');
+  const requiringProgram = `const { ApiError, createClient } = require('${name}');
 test('a client is made', () => {
   expect(createClient({ baseUrl: 'https://api.example.com', apiKey: 'key' })).toHaveProperty('tickets');
   expect(ApiError.name).toBe('ApiError');
 });`;
-  writeFileSync(join(project, 'use.test.js'), program);
+  writeFileSync(join(project, 'use.test.js'), requiringProgram);
   const jest = [resolve('node_modules/jest/bin/jest.js'), '--rootDir', project, '--config', '{}'];
   expect(await run(process.execPath, jest, { cwd: project, env: { NODE_OPTIONS: '' } })).toMatchObject({
     ok: true,
@@ -132,9 +132,9 @@ test('a client is made', () => {
 
 test('an import and a require in one process share the classes of the package', async () => {
   const project = await install('both');
-  const program = `const { ApiError } = require('${name}');
+  const requiringProgram = `const { ApiError } = require('${name}');
 import('${name}').then((imported) => console.log(imported.ApiError === ApiError));`;
-  writeFileSync(join(project, 'both.cjs'), program);
+  writeFileSync(join(project, 'both.cjs'), requiringProgram);
   for (const node of await nodes())
     expect(
       await mustRun(node, [join(project, 'both.cjs')], { env: { NODE_NO_WARNINGS: '1', NODE_OPTIONS: '' } }),

@@ -144,15 +144,15 @@ const afterDays = (from: Date, days: number) =>
 
 function conversation(state: EntityState['conversation'], view: View): Related {
   const { channelId, contactId, assignedUserId, topicIds, tagIds } = state;
-  const channel = view.find('channel', channelId);
+  const ownChannel = view.find('channel', channelId);
   const user = view.find('user', assignedUserId);
   return {
     joined: {
-      channel: channel && {
-        id: channel.id,
-        name: channel.name,
-        type: channel.type,
-        dataRetentionDays: channel.dataRetentionDays,
+      channel: ownChannel && {
+        id: ownChannel.id,
+        name: ownChannel.name,
+        type: ownChannel.type,
+        dataRetentionDays: ownChannel.dataRetentionDays,
       },
       contact: person(view.find('contact', contactId)),
       assignedUser: user && { id: user.id, name: user.name, email: user.email },
@@ -173,20 +173,23 @@ const person = (contact: EntityState['contact'] | null) =>
   contact && { name: contact.name, email: contact.email?.email ?? null };
 
 function message({ author, conversationId }: EntityState['message'], view: View): Related {
-  const conversation = [conversationId];
-  if (!author) return { joined: { author: null }, refs: { conversation } };
+  const conversationIds = [conversationId];
+  if (!author) return { joined: { author: null }, refs: { conversation: conversationIds } };
   const { type, id } = author;
   if (type === 'contact')
-    return { joined: { author: person(view.find('contact', id)) }, refs: { conversation, contact: [id] } };
+    return {
+      joined: { author: person(view.find('contact', id)) },
+      refs: { conversation: conversationIds, contact: [id] },
+    };
   if (type === 'user') {
     const user = view.find('user', id);
     const joined = { author: user && { name: user.name, email: user.email } };
-    return { joined, refs: { conversation, user: [id] } };
+    return { joined, refs: { conversation: conversationIds, user: [id] } };
   }
   const agent = view.find('agent', id);
   return {
     joined: { author: agent && { name: agent.name, email: null } },
-    refs: { conversation, agent: [id] },
+    refs: { conversation: conversationIds, agent: [id] },
   };
 }
 

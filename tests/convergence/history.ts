@@ -114,7 +114,8 @@ type Choices = { random: Random; randomId: (kind: Kind) => string; retentionDays
  * return, and if entities share references.
  */
 function fieldsOf({ random, randomId, retentionDays }: Choices, kind: Kind, id: string, time: Date) {
-  const randomIds = (referenced: Kind) => Array.from({ length: random.int(4) }, () => randomId(referenced));
+  const randomIds = (referencedKind: Kind) =>
+    Array.from({ length: random.int(4) }, () => randomId(referencedKind));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
   // An entity has one of three names at a time, so a former name returns after a different one.
   const name = `${kind} ${random.int(3)}`;

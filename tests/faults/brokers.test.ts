@@ -78,7 +78,7 @@ describe('three brokers', () => {
       const admin = environment.kafka.admin();
       await admin.connect();
       const outcomes = await createTopics(admin, prefix, { partitions: 1 });
-      expect(outcomes).toEqual(topicsOf(prefix).map((topic) => `${topic}: created, 1 partition`));
+      expect(outcomes).toEqual(topicsOf(prefix).map((name) => `${name}: created, 1 partition`));
       await admin.deleteTopics({ topics: topicsOf(prefix) });
       await admin.disconnect();
     }

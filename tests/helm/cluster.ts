@@ -139,8 +139,8 @@ async function openCluster(programs: string) {
         plane.kubectl,
         [...args, '-f', file('manifests.yaml', manifests)],
         options,
-      ).catch(({ code, stdout, stderr }: Failed) => {
-        throw new Error(`kubectl diff exits with ${code}:\n${stdout}${stderr}`);
+      ).catch(({ code, stdout, stderr: diffErrors }: Failed) => {
+        throw new Error(`kubectl diff exits with ${code}:\n${stdout}${diffErrors}`);
       });
       return stderr;
     },

@@ -40,7 +40,7 @@ test('a component may reset a value of all pods', async () => {
     const { metadata, spec } = podOf(deployment) ?? {};
     return {
       labels: Object.keys(metadata?.labels ?? {}).filter((label) => label.startsWith('azure')),
-      variables: spec?.containers[0]?.env?.filter(({ name }) => name === 'TZ').length,
+      variables: spec?.containers[0]?.env?.filter(({ name: variable }) => variable === 'TZ').length,
       ...pick(spec, 'affinity', 'tolerations', 'priorityClassName'),
       ...pick(deployment?.spec, 'minReadySeconds', 'revisionHistoryLimit'),
     };

@@ -25,8 +25,8 @@ describeCluster('a sync without Helm', (cluster) => {
     let ended: string | undefined;
     await eventually(async () => {
       const { status } = await cluster.get<Conditions>('job', metadata.name, ...inNamespace);
-      const isEnd = ({ type, status }: { type: string; status: string }) =>
-        status === 'True' && (type === 'Complete' || type === 'Failed');
+      const isEnd = ({ type, status: value }: { type: string; status: string }) =>
+        value === 'True' && (type === 'Complete' || type === 'Failed');
       ended = status.conditions?.find(isEnd)?.type;
       return ended !== undefined;
     });

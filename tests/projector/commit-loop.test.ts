@@ -65,7 +65,7 @@ describe('a run of the commit loop', () => {
         return taken;
       },
       detectGaps: async () => undefined,
-      commit: (snapshot) => given.onCommit(snapshot),
+      commit: (committed) => given.onCommit(committed),
     };
     const startedAt = new Date(0);
     const clock = { read: async () => new Date(given.nowMs) };
@@ -100,8 +100,8 @@ describe('a run of the commit loop', () => {
   /** The snapshots that the loop commits from now on. */
   const recordCommits = () => {
     const commits: Snapshot[][] = [];
-    given.onCommit = async (snapshot) => {
-      commits.push(snapshot);
+    given.onCommit = async (committed) => {
+      commits.push(committed);
     };
     return commits;
   };
@@ -129,8 +129,8 @@ describe('a run of the commit loop', () => {
     given.onSnapshot = () => {
       given.partitions = [at(0, 7)];
     };
-    given.onCommit = async (snapshot) => {
-      commits.push([snapshot[0]?.position, (await recorded()).position]);
+    given.onCommit = async (committed) => {
+      commits.push([committed[0]?.position, (await recorded()).position]);
     };
     await commitLoop.flush();
     expect(commits).toEqual([[3, 3]]);
@@ -168,8 +168,8 @@ describe('a run of the commit loop', () => {
 
   test('commits in the next run if a commit has failed', async () => {
     const commits: number[] = [];
-    given.onCommit = async ([snapshot]) => {
-      commits.push(snapshot?.position ?? 0);
+    given.onCommit = async ([committed]) => {
+      commits.push(committed?.position ?? 0);
       if (commits.length === 1) throw new Error('the group is rebalancing');
     };
     given.partitions = [at(0, 3)];

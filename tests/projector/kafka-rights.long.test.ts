@@ -197,13 +197,13 @@ test('an address that a broker advertises, and that nothing resolves, is named, 
   const settings = { ...environment.environment, ...misled };
   const checked = await runCli(settings, ['check', 'projector']);
   expect(failedLines(checked.text).join('\n')).toMatch(named);
-  const created = await runCli(settings, ['topics', 'create']);
-  expect(created.errors).toMatch(named);
+  const createdTopics = await runCli(settings, ['topics', 'create']);
+  expect(createdTopics.errors).toMatch(named);
   const waiting = projector.startProcess(misled);
   expect(await waiting.logged('waiting: the brokers are unavailable')).toMatchObject({
     reason: expect.stringMatching(named) as string,
   });
-  const printed = `${checked.text}${created.errors}${waiting.stdout()}`;
+  const printed = `${checked.text}${createdTopics.errors}${waiting.stdout()}`;
   expect(printed).not.toMatch(/missing/);
   await waiting.stop('SIGKILL');
 });

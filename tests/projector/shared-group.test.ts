@@ -187,8 +187,14 @@ describe('a generation that has followed topics', () => {
   test('is followed by a release that does not know one of its topics, which holds Data-As-Of no longer', async () => {
     const { control, config } = environment;
     // given a topic of a kind that a later release has added
-    const applied = { position: 5 };
-    const later = { generation: 1, topic: `${config.TOPIC_PREFIX}notes`, partition: 0, applied, end: 9 };
+    const laterApplied = { position: 5 };
+    const later = {
+      generation: 1,
+      topic: `${config.TOPIC_PREFIX}notes`,
+      partition: 0,
+      applied: laterApplied,
+      end: 9,
+    };
     const before = new Date(Date.now() - 3_600_000);
     await progressOf(control).insertOne({ _id: 'later', ...later, completeTo: before, updatedAt: before });
     await start();

@@ -21,10 +21,10 @@ describe('the watermark', () => {
 
   const at = (partition: number, position: number) => snapshot({ partition, position });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
-  const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
+  const record = async (atMs: number, ends: number[], partitions: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
     await recorder.register([...byKey.keys()], new Date(atMs));
-    await recorder.save(snapshot, byKey, new Date(atMs));
+    await recorder.save(partitions, byKey, new Date(atMs));
     return (await raiseWatermark(opened.control, generation, ['t'], new Date(atMs))).watermark.getTime();
   };
 

@@ -128,8 +128,8 @@ describe('dead letters of several generations', () => {
     const ids: string[] = [];
     for (const letter of letters) ids.push(await rebuild.deadLetter({ topic, ...letter }));
     const lines: string[] = [];
-    const deps = { topics, report: (line: string) => lines.push(line) };
-    expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
+    const switchDeps = { topics, report: (line: string) => lines.push(line) };
+    expect(await rebuild.switchOnce(2, {}, switchDeps)).toMatchObject({ outcome: 'promoted' });
     expect(await Promise.all(ids.map(generationsLacking))).toEqual([[1, 2], [1], [1, 2], [1, 2], [3]]);
     // and the promotion reports their number
     expect(lines).toContainEqual(

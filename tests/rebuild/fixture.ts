@@ -212,12 +212,13 @@ export async function openRebuild() {
       watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
     /** Stores that a generation has applied records of a topic, which was then deleted and created again. */
     recreateTopic: async (number: number, topic: string) => {
-      const applied = { position: 31, topicId: '1'.repeat(32) };
-      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { applied } });
+      const oldApplied = { position: 31, topicId: '1'.repeat(32) };
+      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { applied: oldApplied } });
     },
     /** Removes all progress, so that a projector begins at the first record. */
     forgetProgress: async () => {
-      for (const name of ['progress', 'watermarks']) await control.collection(name).deleteMany({});
+      for (const collection of ['progress', 'watermarks'])
+        await control.collection(collection).deleteMany({});
     },
     /** The documents of the control database, by collection. */
     everything: async () => {

@@ -17,8 +17,11 @@ import {
 
 const rebuild = useRebuild();
 /** Accepts that a generation has older data, without Kafka. */
-const acceptOlder = (generation: number, dryRun = false) =>
-  acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
+const acceptOlder = (number: number, dryRun = false) =>
+  acceptFinding(
+    { ...rebuild.deps(), kafka: null },
+    { finding: 'older', generation: number, why: 'test', dryRun },
+  );
 const failed = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => !isAccepted);
 const accepted = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => isAccepted);
 const names = (findings: SwitchResult['findings']) => findings.map(({ name }) => name);

@@ -21,7 +21,7 @@ type Page = { data: { id: string }[]; hasMore: boolean; nextCursor: string | nul
  * Reads the whole list of tickets repeatedly. Each walk must show each of the tickets in `stable`, which never change,
  * exactly once. `Data-As-Of` must never go back.
  */
-function startReader(api: Service, stable: Set<string>) {
+function startReader(api: Service, stableIds: Set<string>) {
   /** Everything that a customer would report as a defect. */
   const complaints: string[] = [];
   let walks = 0;
@@ -47,7 +47,7 @@ function startReader(api: Service, stable: Set<string>) {
       cursor = page.hasMore ? page.nextCursor : null;
       await sleep(20);
     }
-    for (const id of stable) {
+    for (const id of stableIds) {
       if (seen.get(id) !== 1) complaints.push(`${id} was shown ${seen.get(id) ?? 0} times`);
     }
     walks += 1;

@@ -118,11 +118,11 @@ export function useProjector({
         ...settings,
       });
       processes.add(projector);
-      const stop: Service['stop'] = (signal) => {
+      const stopProjector: Service['stop'] = (signal) => {
         processes.delete(projector);
         return projector.stop(signal);
       };
-      return { ...projector, stop };
+      return { ...projector, stop: stopProjector };
     },
     /** Connects another producer. With a `transactionalId`, it can open transactions. */
     connectProducer: async (options: ProducerConfig = {}) => {
@@ -143,8 +143,9 @@ export function useProjector({
     deleteRecords: async (kind: Kind, offset: number) => {
       // Kafka refuses to delete records of a topic that is only compacted.
       await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
-      const partitions = [{ partition: 0, offset: String(offset) }];
-      const deletion = () => environment.admin.deleteTopicRecords({ topic: topic(kind), partitions });
+      const deletedTo = [{ partition: 0, offset: String(offset) }];
+      const deletion = () =>
+        environment.admin.deleteTopicRecords({ topic: topic(kind), partitions: deletedTo });
       // Kafka acknowledges a policy before the broker of the partition follows it.
       await eventually(() => deletion().then(() => true, ifPolicyForbids));
     },

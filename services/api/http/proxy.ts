@@ -66,6 +66,7 @@ const lastOf = (values: string): string => values.slice(values.lastIndexOf(',') 
 /** Removes the port that some proxies add. */
 function bareAddress(hop: string): string {
   if (hop.length > hopLengthMax) return '';
+  // `[2001:db8::1]` or `[2001:db8::1]:443`, and `192.0.2.1:443`.
   const [, bracketed, dotted] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? [];
   return bracketed ?? dotted ?? hop;
 }

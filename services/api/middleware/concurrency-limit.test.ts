@@ -33,8 +33,8 @@ function createLimit() {
         res.emit('close');
       },
     });
-    const state = { caller: { orgId, keyId }, snapshot: {}, responseBytes };
-    const context = { res, state } as unknown as Context;
+    const requestState = { caller: { orgId, keyId }, snapshot: {}, responseBytes };
+    const context = { res, state: requestState } as unknown as Context;
     let isAdmitted = false;
     void limit(context, async () => {
       isAdmitted = true;

@@ -27,7 +27,7 @@ export async function* objectChunks<Item, Presented>(
   batches: AsyncIterable<Item[]>,
   { kind, idOf, onUnreadable, before, name, present, after }: ArrayFrame<Item, Presented>,
 ): AsyncGenerator<string, void> {
-  const open = (first: Presented | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
+  const open = (first: Presented | undefined) => `{${membersOf(before(first))},"${name}":[`;
   let text = '';
   let isOpen = false;
   for await (const batch of batches) {
@@ -41,6 +41,10 @@ export async function* objectChunks<Item, Presented>(
       text = '';
     }
   }
-  const members = JSON.stringify(after).slice(1);
-  yield `${isOpen ? text : open(undefined)}]${members === '}' ? '' : ','}${members}`;
+  if (!isOpen) text = open(undefined);
+  const membersAfter = membersOf(after);
+  yield membersAfter === '' ? `${text}]}` : `${text}],${membersAfter}}`;
 }
+
+/** The members of an object as JSON, without the braces around them. */
+const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1);

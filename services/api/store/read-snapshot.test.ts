@@ -48,8 +48,8 @@ function createSnapshots() {
       if (state.unavailable) throw new StoreUnavailable('unavailable');
     },
     activeGeneration: async () => {
-      const { generation, acceptOlder, manifests } = state;
-      return generation === null ? null : { generation, acceptOlder, manifests };
+      const { generation, acceptOlder } = state;
+      return generation === null ? null : { generation, acceptOlder, manifests: state.manifests };
     },
     watermark: async (generation) => {
       const second = state.watermarks[generation];

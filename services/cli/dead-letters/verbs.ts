@@ -42,8 +42,8 @@ function requireTopic({ topic }: DeadLetterFilter, config: ServedDeps['config'])
 export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
-  const list = await listDeadLetters(deps, filter, { limit });
-  return output(options, list, renderList(list, filter, deps.cli));
+  const found = await listDeadLetters(deps, filter, { limit });
+  return output(options, found, renderList(found, filter, deps.cli));
 };
 
 const detailLengthMax = 76;

@@ -97,17 +97,18 @@ describe('the position of a partition', () => {
 
 test('a partition reads the skips before each attempt except the first', async () => {
   const reads: number[] = [];
-  const given: unknown[] = [];
+  const givenSkips: unknown[] = [];
   const partition = startPartition(5, {
-    readSkips: async () => new Map([[7, { reason: 'skipped', detail: `read ${reads.push(given.length)}` }]]),
+    readSkips: async () =>
+      new Map([[7, { reason: 'skipped', detail: `read ${reads.push(givenSkips.length)}` }]]),
     apply: async ({ skipped }) => {
-      if (given.push(skipped?.get(7)?.detail) < 3) throw new Error('refused by MongoDB');
+      if (givenSkips.push(skipped?.get(7)?.detail) < 3) throw new Error('refused by MongoDB');
       return nothingApplied;
     },
   });
   partition.receive(received([batch(8, 5, 7)], 9));
   await until(() => partition.position === 9);
-  expect({ reads, given }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
+  expect({ reads, given: givenSkips }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
   // The first attempt of the next batch reads no skips.
   partition.receive(received([batch(9, 9)], 10));
   await until(() => partition.position === 10);

@@ -65,7 +65,9 @@ function documents(schemas: Schemas = states, stateOf = distinctState) {
       const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
       const state = schemas[kind].parse({ ...examples[kind], ...changes });
       const sortKeys = (resources[kind].sortKeys as (stored: typeof state) => object)(state);
-      const [alone, joined] = [given(), given(...referenced)].map((join) => join.whenJoined(kind, changes));
+      const [alone, joined] = [given(), given(...referenced)].map((example) =>
+        example.whenJoined(kind, changes),
+      );
       const types = [0, 1, 2].map((variant) =>
         typesOf(schemas[kind].parse(stateOf(schemas[kind], kind, variant))),
       );
@@ -98,8 +100,8 @@ const storedState = (recorded: Documents, kind: Kind): object => {
 const unreadable = (kind: Kind): string[] =>
   Object.values(former).flatMap((recorded) => {
     if (isNewVersion || !(kind in recorded)) return [];
-    const read = readState(kind, storedState(recorded, kind));
-    return 'broken' in read ? [read.broken] : [];
+    const readBack = readState(kind, storedState(recorded, kind));
+    return 'broken' in readBack ? [readBack.broken] : [];
   });
 
 /**

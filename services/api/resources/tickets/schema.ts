@@ -177,7 +177,10 @@ export const ticketExample: TicketResponse = {
 
 const item: TicketItem = {
   ...ticketExample,
-  conversations: ticketExample.conversations.map(({ id, role }) => ({ id, role })),
+  conversations: ticketExample.conversations.map(({ id, role: conversationRole }) => ({
+    id,
+    role: conversationRole,
+  })),
 };
 
 export const ticketListExample = listEnvelope('/v1/tickets', [item], exampleCursor);
