@@ -1,8 +1,8 @@
 import type { Collection, Db, MongoClient } from 'mongodb';
 
 /*
- * Wraps the driver's objects, so that every read that the operations begin has time limits, without an option in each
- * of their functions.
+ * Wraps the driver's objects: every read that the operations begin then has time limits, without an option in each of
+ * their functions.
  */
 
 /** The limits of each read: MongoDB ends it after `maxTimeMS`, and sooner if the signal aborts. */

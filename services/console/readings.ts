@@ -54,7 +54,7 @@ type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number }
 
 /**
  * Creates a reading that all pages and clients share: a request reads again if the value is older than `everyMs`, and
- * two reads never run at once. `read` receives the previous value, against which it computes rates.
+ * two reads never run together. `read` receives the previous value, against which it computes rates.
  */
 export function createReading<T>(
   read: (previous: T | null) => Promise<T>,

@@ -4,7 +4,7 @@ import { counted, orMore } from '../../shared/runtime/counted.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { type NotCounted, readOptional } from './optional.ts';
 
-/** Pending conversations are counted up to this number, so that a count takes little time. */
+/** Pending conversations are counted only up to this number, which bounds the time of a count. */
 const countMax = 10_000;
 
 export type Counts = {

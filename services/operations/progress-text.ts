@@ -21,7 +21,7 @@ export function progressText(facts: TopicFacts | PartitionFacts, topics: TopicFa
   return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
 
-/** Most transactions are short, and most records are delivered at once. */
+/** Causes that usually pass soon: most transactions are short, and most records are delivered immediately. */
 const briefCauses: HoldCause[] = ['open_transaction', 'undelivered'];
 
 const isClose = ({ lag, lagSeconds }: TopicFacts): boolean =>

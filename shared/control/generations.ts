@@ -125,7 +125,7 @@ export type Transition = {
 };
 
 /**
- * All generations. One document in the control database, so that each change is one compare-and-set of `revision`.
+ * All generations, in one document of the control database, so each change is one compare-and-set of `revision`.
  * `generation` is the active one, and `since` the time of its promotion.
  */
 export type GenerationRegistry = {

@@ -54,7 +54,7 @@ export type Skip = { offset: number; generations: number[]; why: string } & Purg
  * documents, and each change of them is one compare-and-set.
  */
 export type LedgerSpan = {
-  /** `<topic>/<partition>/<from>`, with 15 digits, so that the spans of a partition are in the order of the log. */
+  /** `<topic>/<partition>/<from>`, with 15 digits, so the spans of a partition sort in the order of the log. */
   _id: string;
   topic: string;
   partition: number;
@@ -84,7 +84,7 @@ export type OpenSpan = Omit<LedgerSpan, 'groups' | 'lastAt'> & {
 /** At 24 bytes for each record, a span has 120 KB of records at most. */
 export const offsetsPerSpan = 5_000;
 
-/** A span keeps this many different details. Further ones become `otherDetails`, so that a span stays small. */
+/** A span keeps this many different details. Further ones become `otherDetails`, which keeps a span small. */
 const detailsMax = 50;
 export const otherDetails = 'several details, which are not kept apart';
 
@@ -223,16 +223,16 @@ export function rejectRecords(
   const details = new Set([...records.values()].map(detailKey));
   for (const { offset, timestampMs, ...rejection } of rejects) {
     const key = recordKeyOf({ offset, timestampMs });
-    const before = records.get(key);
-    if (before?.purged) continue;
-    if (onlyIfLacking && !before?.generations.includes(generation)) continue;
+    const known = records.get(key);
+    if (known?.purged) continue;
+    if (onlyIfLacking && !known?.generations.includes(generation)) continue;
     const isKept = details.has(detailKey(rejection)) || details.size < detailsMax;
     if (isKept) details.add(detailKey(rejection));
     const { reason } = rejection;
     const detail = isKept ? rejection.detail : otherDetails;
-    if (before) {
-      const generations = withNumber(before.generations, generation);
-      records.set(key, { ...before, reason, detail, generations, lastAt: now, count: before.count + 1 });
+    if (known) {
+      const generations = withNumber(known.generations, generation);
+      records.set(key, { ...known, reason, detail, generations, lastAt: now, count: known.count + 1 });
       continue;
     }
     records.set(key, {

@@ -37,7 +37,7 @@ type Announced = {
 export const processText = ({ pid, host }: Pick<Announced, 'pid' | 'host'>): string =>
   `process ${pid} on ${host}`;
 
-/** How many requests in progress read a generation. */
+/** The number of requests in progress that read a generation. */
 type RequestsInProgress = { generation: number; requests: number };
 
 /** An API replica. */
@@ -90,7 +90,7 @@ export const announcementMaxTimeMs = 7_000;
 /** A process that has not announced itself for this long counts as gone, in milliseconds. */
 const liveForMs = 10_000;
 
-/** The entry of a process that is gone stays for this long, in milliseconds, so that `status` can explain its end. */
+/** The entry of a process that is gone stays for this long, in milliseconds: `status` explains its end from it. */
 const keptForMs = 3_600_000;
 
 export const processesOf = <P extends Announced = Replica | Projector>(control: Db): Collection<P> =>

@@ -51,7 +51,7 @@ export const addToManifest =
 
 /**
  * Replaces the listed ids by those of the collections that an operator has accepted. The entry of any other collection
- * stays, so that a loss of it is found.
+ * stays, so a loss of it is found.
  */
 export const replaceListed =
   (number: number, control: Collections, documents: Collections): RegistryUpdate =>

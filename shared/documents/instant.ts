@@ -40,7 +40,7 @@ export function parseInstant(value: string): Date | null {
   const millisecond = digits(value, 20, fractionDigits) * 10 ** (3 - fractionDigits);
   const localMs = Date.UTC(year + 400, month - 1, day, hour, minute, second, millisecond) - fourCenturiesMs;
   const ms = localMs - offsetMs;
-  // False for NaN, too.
+  // The comparison is also false for NaN.
   const isInRange = ms >= firstMs && ms <= lastMs;
   return isInRange ? new Date(ms) : null;
 }
@@ -71,7 +71,7 @@ export const recordTimeText = (time: string | null): string => time ?? 'no valid
 
 /**
  * The sort key of an item: its instant to the millisecond, then its id. Keys compare bytewise, and no two items share
- * a key, so that a page is one contiguous range and a cursor is one bound.
+ * a key, so a page is one contiguous range and a cursor is one bound.
  */
 export const sortKey = (instant: Date, id: string) => `${instant.toISOString()}${id}`;
 

@@ -16,8 +16,8 @@ type AdminAddress = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | und
 
 /**
  * For a `main`: serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform if
- * `ADMIN_PORT` is set. The port is separate, so that clients of the API do not reach them. If it is in use, the process
- * exits with code 1.
+ * `ADMIN_PORT` is set. The port is separate, because clients of the API must not reach them. If it is in use, the
+ * process exits with code 1.
  */
 export async function serveAdmin(
   { ADMIN_HOST: host, ADMIN_PORT: port }: AdminAddress,

@@ -124,7 +124,8 @@ function openOutput(stream: keyof typeof descriptors, end: () => void): number {
   const fd = descriptors[stream];
   if (isatty(fd)) {
     try {
-      // Opens a new description, so that the shell's keeps its mode. Systems without this path, such as macOS, wait.
+      // Opens a new description, because the shell's must keep its mode. Systems without this path, such as macOS,
+      // wait.
       return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
       return fd;

@@ -30,9 +30,9 @@ const isOutOfMemory = (error: Error): boolean =>
 const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
 
 /**
- * Whether code threw this error because of the record that it worked on, so that the same record makes it throw again.
+ * Whether code threw this error because of the record that it worked on. The same record then makes it throw again.
  * Errors of MongoDB, Kafka and the system, a lost partition, a lack of memory and errors with unknown names do not
- * count, because they may pass. A failed assertion does not count either: its invariant is broken whatever the record,
+ * count, because they may pass. A failed assertion does not count either: its invariant is broken for every record,
  * and the projector ends.
  */
 export function isCodeError(error: unknown): boolean {

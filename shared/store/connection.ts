@@ -84,7 +84,7 @@ export function createMongo(
 /**
  * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
  * read from the primary, unless `options` overrides that: a projector compares and sets the values that it has read,
- * and a blocked key is blocked at once.
+ * and a blocked key is blocked immediately.
  */
 export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name);
 export const generationDatabase = (

@@ -22,9 +22,11 @@ const classes = [
   'refuses-document',
   /** The command is wrong, and a retry is wrong again. */
   'wrong-command',
-  /** The process has reached its memory limit, whatever it works on; later memory may be free. */
+  /**
+   * The process has reached its memory limit, which is not the fault of its present work. Later, memory may be free.
+   */
   'no-memory',
-  /** Code threw because of the data that it worked on, so that the same data makes it throw again. */
+  /** Code threw because of the data that it worked on. The same data makes it throw again. */
   'bug',
   /** None of these: an aborted signal, a failed assertion, an error that a caller knows by its class. */
   'other',

@@ -73,7 +73,7 @@ export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
     [50, 'MaxTimeMSExpired'],
     [262, 'ExceededTimeLimit'],
   ]),
-  // The limits of MongoDB, and rules of an operator, whatever the revision of the document.
+  // The limits of MongoDB, and rules of an operator, which apply to every revision of the document.
   ...entries(
     'refuses-document',
     [[121, "it breaks a validation rule of the collection; the server's log has the rule"]],

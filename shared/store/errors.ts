@@ -134,7 +134,7 @@ const overloadPauseMs = { first: 500, max: 30_000 };
 
 /**
  * The pause after a failed attempt, in milliseconds: `usualMs`, or a longer one while MongoDB is overloaded. The longer
- * one doubles with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back
+ * one doubles with each attempt, from 1 on, and is up to half shorter by chance. Otherwise all clients would come back
  * together.
  */
 export function retryPauseMs(error: unknown, attempt: number, usualMs: number): number {

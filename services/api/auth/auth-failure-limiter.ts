@@ -7,7 +7,7 @@ type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: L
 /**
  * Counts, in this process only, the requests of each client address without a valid key or over plain HTTP. Above
  * the limit, `createRefuseKey` answers an invalid key of the address with 429; a valid key still passes. The log names
- * the address once in each window, so that an operator can block it.
+ * the address once in each window, so an operator can block it.
  */
 export function createAuthFailureLimiter({
   limit,

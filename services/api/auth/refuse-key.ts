@@ -7,7 +7,7 @@ import { retryAfter } from '../http/headers.ts';
 import { clientAddress } from '../http/proxy.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
-/** Why a request has no valid key. */
+/** The reason why a request has no valid key. */
 export type KeyRefusal = 'missing' | 'malformed' | TokenRefusal;
 
 /** Counts a request without a valid key against its client address, and returns the error that the client receives. */

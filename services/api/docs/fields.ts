@@ -8,7 +8,7 @@ export type Field = {
   /** The type in words, in Markdown, such as `string or null`. */
   type: string;
   description: string;
-  /** The variant of a union that alone has the field, in Markdown, such as `type` is `email`; null if all have it. */
+  /** The only variant of a union that has the field, in Markdown, such as `type` is `email`; null if all have it. */
   variant: string | null;
 };
 

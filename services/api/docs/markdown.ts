@@ -70,7 +70,7 @@ const linkTargets: [RegExp, string][] = [
 ];
 
 function sitePathOf(link: string): string {
-  const [pattern, path] = linkTargets.find(([each]) => each.test(link)) ?? [];
+  const [pattern, path] = linkTargets.find(([target]) => target.test(link)) ?? [];
   if (!pattern || !path) throw new Error(`docs/ links to ${link}, which this site does not serve`);
   return link.replace(pattern, path);
 }

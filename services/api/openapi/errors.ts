@@ -37,7 +37,7 @@ export const errorResponses = (
   Object.fromEntries(
     codes.map((code) => {
       const { status } = errorCatalogue[code];
-      const codesOfStatus = codes.filter((other) => errorCatalogue[other].status === status);
+      const codesOfStatus = codes.filter((candidate) => errorCatalogue[candidate].status === status);
       return [String(status), errorResponse(settings, status, codesOfStatus)];
     }),
   );

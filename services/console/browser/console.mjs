@@ -24,7 +24,7 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Withdraws each verdict once it is old, whatever has stopped the reading. */
+/** Withdraws each verdict once it is old, even if the script does not know why the reading has stopped. */
 function showAge() {
   const ageMs = Date.now() - readAt;
   if (!lost || ageMs <= staleAfterMs) return;
@@ -53,7 +53,7 @@ function replace(region, next) {
   for (const { id } of region.querySelectorAll('details[open]'))
     next.querySelector(`#${CSS.escape(id)}`)?.setAttribute('open', '');
   const active = document.activeElement;
-  const name = ['id', 'href', 'data-copy'].find((one) => active.hasAttribute(one));
+  const name = ['id', 'href', 'data-copy'].find((attribute) => active.hasAttribute(attribute));
   const focused = region.contains(active) && name && `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
   const selected = selectedCommand(region);
   region.replaceChildren(...next.childNodes);
@@ -121,7 +121,7 @@ async function draw() {
   }
 }
 
-/** Why a page was not read, for an operator. */
+/** The reason why a page was not read, for an operator. */
 function problemOf(error) {
   if (error.name === 'TimeoutError') return `The console has not answered for ${answerMs / 1_000} s.`;
   return error instanceof TypeError ? 'The console does not answer.' : error.message;
@@ -199,7 +199,7 @@ setInterval(showAge, 1_000);
 follow();
 // The content comes later than this page could wait.
 if (document.querySelector('[data-again]')) setTimeout(() => location.reload(), intervalMs);
-// Browsers give a clipboard to pages of this machine and of HTTPS alone.
+// Browsers give a clipboard only to pages of this machine and to pages over HTTPS.
 if (navigator.clipboard) document.documentElement.dataset.clipboard = 'yes';
 await draw();
 document.documentElement.dataset.console = 'ready';

@@ -41,7 +41,7 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
     generation: active.generation.number,
     at: facts.now,
     lagSeconds: active.lagSeconds,
-    applied: active.partitions.reduce((sum, one) => sum + one.applied, 0),
+    applied: active.partitions.reduce((sum, partition) => sum + partition.applied, 0),
   };
   const served = samples.filter(({ at, generation }) => at < facts.now && generation === servedAt(facts, at));
   return [...withoutShortIntervals(served), present].flatMap((one, index, all): Point[] => {
@@ -89,7 +89,7 @@ export function charts(facts: Facts, samples: Sample[]): Html {
 const chart = (
   title: string,
   unit: string,
-  /** The axis reaches at least this value, so that the noise of a healthy system looks small. */
+  /** The axis reaches at least this value. Otherwise the noise of a healthy system would look large. */
   least: number,
   now: Date,
   points: Point[],

@@ -110,7 +110,7 @@ function checksList(
 /** At most this many steps are shown, the latest first. */
 const historyMax = 20;
 
-/** One row for each step of an operator: a promotion changes two generations at once. */
+/** One row for each step of an operator, because a promotion changes two generations together. */
 const stepRow =
   (now: Date) =>
   (changes: Transition[]): [Html, ...Html[]][] => {

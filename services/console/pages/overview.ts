@@ -48,7 +48,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
 
 type Active = GenerationReport | undefined;
 
-/** Whether the active generation has never been complete, so that its progress is shown instead of its lag. */
+/** Whether the active generation has never been complete. The page then shows its progress instead of its lag. */
 const isFirstLoad = (active: Active): active is GenerationReport =>
   active?.lagSeconds === null && active.lag > 0 && !hasLostWatermark(active);
 
@@ -62,7 +62,7 @@ function renderVerdict({ facts, findings, report }: Overview, active: Active, st
   const isLagOfFirstLoad = ({ name, generation }: Finding) =>
     name === 'lag' && generation === active?.number && isFirstLoad(active);
   const otherFindings = withoutConsequences(findings).filter(
-    (one) => one.severity !== 'progress' && one !== namedFinding && !isLagOfFirstLoad(one),
+    (finding) => finding.severity !== 'progress' && finding !== namedFinding && !isLagOfFirstLoad(finding),
   );
   const isOnlyLoading = isFirstLoad(active) && otherFindings.every(({ severity }) => severity !== 'bad');
   const verdictClass = isOnlyLoading ? 'warn' : classes[report.verdict];

@@ -38,7 +38,7 @@ export type RedriveSummary = {
   notFound: string[];
 };
 
-/** Whether a selected dead letter has no bytes, so that its record has to be read from the log. */
+/** Whether some selected dead letter has no bytes, and its record must be read from the log. */
 export async function needsLog(control: Db, selection: Selection): Promise<boolean> {
   for await (const records of readSelected(control, selection)) {
     const ids = records.map(recordId);

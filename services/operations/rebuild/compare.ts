@@ -50,7 +50,7 @@ export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   nowMs?: () => number;
 };
 
-/** Documents that a recheck reads at once. */
+/** A recheck reads this many documents in one batch. */
 const rereadAtOnce = 200;
 const samplesMax = 20;
 

@@ -25,7 +25,7 @@ import type { OperatorDeps } from '../deps.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { beginDrop, endDrop } from './transitions.ts';
 
-/** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
+/** A standby is kept for a rollback for this many hours. `--force` drops it earlier. */
 const standbyHours = 72;
 /**
  * Requests that begin later than this after a promotion do not read the old generation, in milliseconds. Replicas read

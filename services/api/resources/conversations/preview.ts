@@ -8,8 +8,8 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
  * The first 200 characters of a text, followed by an ellipsis if the text is longer. The preview ends with a whole
- * grapheme, so that no flag or accented letter is split. Only a grapheme of more than 64 UTF-16 units is cut, between
- * code points.
+ * grapheme, because a flag or an accented letter must not be split. Only a grapheme of more than 64 UTF-16 units is
+ * cut, between code points.
  */
 export function preview(content: string): string {
   // 200 code points are at most 400 UTF-16 units; one more code point shows whether the text is longer.
