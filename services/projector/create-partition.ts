@@ -27,7 +27,7 @@ type FactoryDeps = {
 };
 
 /** Returns the function by which the consumer creates each partition that the group assigns to this process. */
-export function partitionFactory(deps: FactoryDeps): CreatePartition {
+export function createPartitionFactory(deps: FactoryDeps): CreatePartition {
   const { apply, positions, prefix, logger, onFatal } = deps;
   const limitRefusals = createLogLimit();
   return ({ topic, partition }, { loadWithinBudget, chunkBytesMax, onApplied }) =>

@@ -10,7 +10,7 @@ import { controlDatabase } from '../../shared/store/connection.ts';
 import { type Announcement, announceProjector } from './announce-projector.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type RunningConsumer, startConsumer } from './consumer/consumer.ts';
-import { partitionFactory } from './create-partition.ts';
+import { createPartitionFactory } from './create-partition.ts';
 import { storeEndThen } from './generations/ending.ts';
 import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
@@ -115,7 +115,7 @@ function consume(
   const { apply } = applier;
   const prefix = config.TOPIC_PREFIX;
   const partitions = { control, generation, apply, positions, prefix, logger, onFatal };
-  const createPartition = partitionFactory(partitions);
+  const createPartition = createPartitionFactory(partitions);
   return startConsumer({
     kafka,
     admin,

@@ -21,15 +21,15 @@ export type StartOffsetDeps = {
   groupId: string;
   generation: number;
   /**
-   * The offset at which the log of a partition began when the generation was registered, or as was accepted since, by
-   * `<topic>/<partition>`.
+   * Returns the offset at which the log of a partition began when the generation was registered, or at which an
+   * operator has accepted since that it begins. The key is `<topic>/<partition>`.
    */
   beginningOf: (key: string) => number;
 };
 
 export type ResumeDeps = StartOffsetDeps & {
   logger: Logger;
-  /** Another client has committed an offset of the group. */
+  /** Called if another client has committed an offset of the group. */
   onForeignCommit: (topic: string) => void;
   /** The consumer cannot continue; the process must exit with an error. */
   onFatal: (error: Error) => void;
@@ -57,35 +57,35 @@ export async function findStartOffsets(
   if (topics.length === 0) return [];
   // A projector applies a record, then saves its progress, then commits. The reads go in the reverse order. Otherwise
   // the commits of a projector that works at the same time would seem ahead of the progress.
-  const committed = await committedOffsets(deps, topics);
+  const committed = await readCommittedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
   const recorded = new Map(progress.map((saved) => [partitionKey(saved), saved.applied]));
-  const epochEnds = await appliedEpochEnds(deps, partitions, recorded);
+  const epochEnds = await readAppliedEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];
   const starts: StartOffset[] = [];
   for (const assigned of partitions) {
     const key = partitionKey(assigned);
     const applied = recorded.get(key) ?? { position: 0 };
-    const now = currentLog(log, assigned, epochEnds);
+    const currentLog = currentLogOf(log, assigned, epochEnds);
     // Without an answer from a leader, the log is unknown.
-    if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
+    if (!currentLog || (appliedEpoch(applied) >= 0 && !currentLog.epochEnd)) continue;
     const logPosition = logPositionOf(deps, assigned, applied, topicIds);
-    const gap = findGap(logPosition, now);
+    const gap = findGap(logPosition, currentLog);
     if (gap) gaps.push(gap);
     // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
     // long. The offset is ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
       applied: applied.position,
-      offset: Math.max(logPosition.offset, now.low),
+      offset: Math.max(logPosition.offset, currentLog.low),
       leaderEpoch: logPosition.leaderEpoch,
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
       committed: committed.get(key) ?? -1,
-      endOffset: now.end,
+      endOffset: currentLog.end,
       // While the brokers disagree about the id, the id of the applied log stays.
-      topicId: now.topicId ?? logPosition.topicId,
+      topicId: currentLog.topicId ?? logPosition.topicId,
     });
   }
   if (gaps.length > 0) throw new GapFound(gaps);
@@ -105,7 +105,7 @@ function logPositionOf(
 }
 
 /** The log of a partition; null if its leader does not answer. */
-function currentLog(
+function currentLogOf(
   { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
   place: TopicPartition,
   epochEnds: Map<string, EpochEnd>,
@@ -119,7 +119,7 @@ function currentLog(
 const appliedEpoch = ({ position, leaderEpoch = -1 }: Applied): number => (position > 0 ? leaderEpoch : -1);
 
 /** Asks where the last applied epoch of each partition ends, if the epoch is recorded. */
-function appliedEpochEnds(
+function readAppliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
   recorded: Map<string, Applied>,
@@ -132,7 +132,7 @@ function appliedEpochEnds(
 }
 
 /** The committed offsets of the group, by `<topic>/<partition>`. */
-async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {
+async function readCommittedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {
   const committed = await admin.fetchOffsets({ groupId, topics });
   return new Map(
     committed.flatMap(({ topic, partitions }) =>
