@@ -51,7 +51,7 @@ test('one line names the library that the pinned Node lacks, and the package of 
   expect(stderr).toContain('apt-get install libatomic1');
 });
 
-test('npm runs no install script but that of the pinned Node, which takes the program from the registry', () => {
+test('npm runs only the install script of the pinned Node', () => {
   type Lock = { packages: Record<string, { hasInstallScript?: true }> };
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { allowScripts: object };

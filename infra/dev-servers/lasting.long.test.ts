@@ -18,10 +18,10 @@ describe('a lasting stack', () => {
 
   test('runs from `up` to `down`, on addresses that `status` and `env` print', () => {
     // given the installed servers, and no stack
-    const own = cacheDir({ XDG_CACHE_HOME: folder.path });
-    for (const dir of [own, cacheDir()]) mkdirSync(dir, { recursive: true });
+    const ownCache = cacheDir({ XDG_CACHE_HOME: folder.path });
+    for (const dir of [ownCache, cacheDir()]) mkdirSync(dir, { recursive: true });
     for (const name of readdirSync(cacheDir()).filter((entry) => entry !== 'stack'))
-      symlinkSync(join(cacheDir(), name), join(own, name));
+      symlinkSync(join(cacheDir(), name), join(ownCache, name));
     expect(run('status')).toEqual(notUp);
     expect(run('up').status).toBe(0);
     const [, kafka = '', store = ''] =

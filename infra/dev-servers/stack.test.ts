@@ -18,7 +18,7 @@ const inEnvironment = (environment: Record<string, string>) => {
 
 describe('addresses in the environment', () => {
   const folder = useFolder({ each: true });
-  test('where no server answers are an error that names the variable', async () => {
+  test('of a server that does not answer are an error that names the variable', async () => {
     await using kafka = createServer();
     const { port } = await listen(kafka, '127.0.0.1', 0);
     await expect(inEnvironment({ KAFKA_BROKERS: nowhere, MONGODB_URL: '' })).rejects.toThrow(
@@ -32,7 +32,7 @@ describe('addresses in the environment', () => {
     ).rejects.toThrow(/^MongoDB \(MONGODB_URL\) cannot be reached: .*ECONNREFUSED/);
   });
 
-  test('none, or empty ones, leave the choice to the next provider', async () => {
+  test('that are missing or empty leave the choice to the next provider', async () => {
     await expect(inEnvironment({ KAFKA_BROKERS: '', MONGODB_URL: '' })).rejects.toThrow(
       'No provider of Kafka and MongoDB is available',
     );
@@ -41,7 +41,7 @@ describe('addresses in the environment', () => {
   test.each([
     ['KAFKA_BROKERS', { kafka: 'environment', store: 'native' }],
     ['MONGODB_URL', { kafka: 'native', store: 'environment' }],
-  ])('%s alone: the other server is started', async (setting, how) => {
+  ])('with only %s start the other server', async (setting, how) => {
     process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [setting]: before[setting] };
     const stack = await startStack({
       ...options,

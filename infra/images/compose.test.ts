@@ -58,8 +58,10 @@ test('a restart after a promotion moves the projector to no other generation', (
 
 test('the mounted configuration files exist', () => {
   const volumes = Object.values(services).flatMap((service) => service.volumes ?? []);
-  const own = volumes.map((volume) => volume.split(':')[0] ?? '').filter((file) => file.startsWith('./'));
-  expect(own.filter((file) => file.startsWith('./infra/') && !existsSync(file))).toEqual([]);
+  const mountedFiles = volumes
+    .map((volume) => volume.split(':')[0] ?? '')
+    .filter((file) => file.startsWith('./'));
+  expect(mountedFiles.filter((file) => file.startsWith('./infra/') && !existsSync(file))).toEqual([]);
 });
 
 const folder = useFolder();

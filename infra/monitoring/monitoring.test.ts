@@ -68,7 +68,7 @@ test('every alert names its severity, and a runbook with the four parts', () => 
   }
 });
 
-test('the inhibition rules name alerts, and none holds back the page for an absent API', () => {
+test('the inhibition rules name alerts and never suppress the page for an absent API', () => {
   const { inhibit_rules } = readYaml('infra/monitoring/alertmanager.yaml') as {
     inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[];
   };
@@ -101,6 +101,6 @@ test('alerts.test.yaml has series on which each alert fires', () => {
   expect(alerts.filter(({ alert }) => !fired.includes(alert))).toEqual([]);
 });
 
-test('dashboard.json is as dashboard.ts has it (`npm run docs` writes it)', () => {
+test('dashboard.json has the content of dashboard.ts (`npm run docs` writes it)', () => {
   expect(readFileSync('infra/monitoring/dashboard.json', 'utf8')).toBe(dashboardJson());
 });

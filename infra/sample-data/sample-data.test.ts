@@ -55,7 +55,7 @@ test('live changes continue the latest 300 conversations', () => {
   expect({ count: kept().length, last: kept().at(-1) }).toEqual({ count: 300, last: opened });
 });
 
-test('a sample key has a limit of requests only if its name says so, for every seed', () => {
+test('a sample key has a rate limit only if its name says so', () => {
   const limits = new Set<string>();
   for (let seed = 1; seed <= 20; seed++) {
     const { events, apiKeys } = generateSampleData({

@@ -4,7 +4,7 @@ import { escapeHidden, inOneColumn, lines, onOneLine, rows, table } from './outp
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
 const shown = 'a\\u000akey_2  org_2  archived\\u001b[8m\\u001b]0;title\\u0007\\u202e';
 
-test('a value from Kafka stays on its line, and changes nothing on the terminal', () => {
+test('a value from Kafka stays on its line without an effect on the terminal', () => {
   expect(escapeHidden(onOneLine(hostile))).toBe(shown);
   expect(escapeHidden(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
   expect(escapeHidden(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
@@ -14,11 +14,11 @@ test('a value from Kafka stays on its line, and changes nothing on the terminal'
 test.each([
   ...['key_2  org_1  live', ' key_1', 'key_1 ', ' ', '', '"key_1"', 'a\nb', '\u00a0\u00a0', '\u0301key_1'],
   ...['key_b1\u2800\u2800org_b', 'key\u3164_1', 'key\u2003_1', 'key_zw\u200b1', 'key\u00ad_1', 'key\ufeff_1'],
-])('%j, which could look like several columns, is one in quotes', (value) => {
+])('%j is in quotes, because it could look like several columns', (value) => {
   expect(inOneColumn(value)).toBe(JSON.stringify(value));
 });
 
-test('other values of a column stay as they are', () => {
+test('other values of a column are unchanged', () => {
   expect(['key_1', 'Export of tickets', 'Müller'].map(inOneColumn)).toEqual([
     'key_1',
     'Export of tickets',
@@ -68,7 +68,7 @@ test('two keys that a terminal would draw alike are distinguished', () => {
   expect(new Set(drawn).size).toBe(3);
 });
 
-test('line ends, other languages and the value of JSON stay as they are', () => {
+test('line ends, other languages and JSON are unchanged', () => {
   const text = 'Müller 語 👩 €5 (½) → …\nשלום हिन्दी';
   expect(escapeHidden(text)).toBe(text);
   const value = { name: hostile };

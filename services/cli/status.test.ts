@@ -16,7 +16,7 @@ const status = (partitions: GenerationFacts['partitions'] = []): Report =>
   report(facts([factsOf(1, 'active', { partitions })], { deadLetters: 7 }));
 const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3 }, notCounted: [] };
 
-test('the status begins with the verdict, and has a fix below each finding', () => {
+test('the status begins with the verdict and has a fix below each finding', () => {
   expect(renderStatus(status(), counts)).toBe(
     [
       'The data is current, but one finding needs attention.',
@@ -34,15 +34,15 @@ test('the status begins with the verdict, and has a fix below each finding', () 
   );
 });
 
-test('the status names the parts that were not counted and the reason, which changes no verdict', () => {
+test('the status names the parts that were not counted without a change of the verdict', () => {
   const reason = 'not authorized';
   const tokens = { part: 'tokens of several keys', reason: 'operation exceeded time limit' };
-  const given = report(
+  const uncounted = report(
     facts([factsOf(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
   );
-  expect(given.sentence).toBe('All is well.');
+  expect(uncounted.sentence).toBe('All is well.');
   const pending = { conversations: null };
-  const text = renderStatus(given, {
+  const text = renderStatus(uncounted, {
     documents: null,
     pending,
     notCounted: [{ part: 'pending conversations', reason }],
@@ -60,12 +60,12 @@ test('the status names the parts that were not counted and the reason, which cha
   expect(renderStatus(status(), counts)).not.toContain('not counted');
 });
 
-test('the status exits with code 1 with --check if anything needs attention', () => {
+test('status --check exits with code 1 if a finding needs attention', () => {
   const codes = (['well', 'attention', 'bad'] as const).map((verdict) => checkExitCode({ verdict }));
   expect(codes).toEqual([0, 1, 1]);
 });
 
-test('the status begins with all bad findings, and its generations with the served one', () => {
+test('the status begins with the bad findings and the served generation', () => {
   const recreated = factsOf(2, 'active', { recreated: ['a'] });
   const text = renderStatus(report(facts([factsOf(1, 'standby'), recreated], { deadLetters: 7 })), counts);
   expect(text.match(/^ {2}(bad +\S+ \d: a:|attention|next)|^generation \d {2}[\w ()]+/gm)).toEqual([
@@ -77,7 +77,7 @@ test('the status begins with all bad findings, and its generations with the serv
   ]);
 });
 
-test('the status lists the five partitions that lag most, one without a leader included, and all of them on request', () => {
+test('the status lists the five partitions that lag most unless all are requested', () => {
   const lags = [32, 33, 34, 35, 36, 3].map((lagSeconds, number) => ({
     ...partition(2, lagSeconds),
     partition: number,

@@ -32,7 +32,7 @@ test.each([
   expect(errors({ CONSOLE_HOST, CONSOLE_TOKEN: token })).toEqual([]);
 });
 
-test('a short token is an error that says so', () => {
+test('a short token is an error that names the required length', () => {
   expect(errors({ CONSOLE_TOKEN: 'short' })).toEqual([
     expect.stringContaining('CONSOLE_TOKEN: must have 24 characters or more'),
   ]);

@@ -15,7 +15,7 @@ const clock = () => {
   };
 };
 
-test('clients share one read, and read again only after its time', async () => {
+test('clients share one read until its time is over', async () => {
   const { nowMs, pass } = clock();
   let reads = 0;
   const reading = createReading(async () => ++reads, { everyMs: 1_000, nowMs });
@@ -27,7 +27,7 @@ test('clients share one read, and read again only after its time', async () => {
   expect((await reading()).value).toBe(2);
 });
 
-test('a slow read is repeated less often: it takes at most a fifth of the time', async () => {
+test('a slow read takes at most a fifth of the time', async () => {
   const { nowMs, pass } = clock();
   let reads = 0;
   const slow = async () => {
@@ -44,7 +44,7 @@ test('a slow read is repeated less often: it takes at most a fifth of the time',
   expect(reads).toBe(2);
 });
 
-test('a failed read keeps the last value and its time, names the server, and is tried again', async () => {
+test('a failed read keeps the last value with its time and names the server', async () => {
   const { nowMs, pass } = clock();
   const outcomes: (() => number)[] = [
     () => 7,
@@ -64,7 +64,7 @@ test('a failed read keeps the last value and its time, names the server, and is 
   expect(await reading()).toMatchObject({ value: 8, problem: null });
 });
 
-test('a read that hangs delays no client for longer than the deadline, and is not started twice', async () => {
+test('a read that hangs delays clients only until the deadline', async () => {
   let reads = 0;
   const hanging = () => {
     reads += 1;
@@ -76,7 +76,7 @@ test('a read that hangs delays no client for longer than the deadline, and is no
   expect(reads).toBe(1);
 });
 
-test('content that hangs is given up at the deadline, and refused when ten hang', async () => {
+test('content that hangs ends at the deadline and is refused while ten hang', async () => {
   const render = createRenderWithDeadline(createOpenReads(), 5);
   const hanging = () => new Promise<never>(() => undefined);
   const answers = await Promise.all(Array.from({ length: 11 }, (_, index) => render(`${index}`, hanging)));
@@ -91,7 +91,7 @@ test('content that hangs is given up at the deadline, and refused when ten hang'
   for (let count = 0; count < 20; count += 1) expect((await failing()).html).toContain('&#60;b&#62;no');
 });
 
-test('content that misses the deadline goes on, and the next request gets it without another read', async () => {
+test('the next request gets content that has missed the deadline', async () => {
   const render = createRenderWithDeadline(createOpenReads(), 5);
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof html>>();
   let reads = 0;
@@ -114,7 +114,7 @@ const untilAborted = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });
 
-test('lists and contents share one bound, which lists that are dropped from memory still count for', async () => {
+test('lists and contents share one bound', async () => {
   const begin = createOpenReads();
   const list = createReadings(begin, (_: number, signal) => untilAborted(signal), { everyMs: 1, waitMs: 5 });
   const known = await Promise.all(Array.from({ length: 40 }, (_, query) => list(query)));
@@ -124,7 +124,7 @@ test('lists and contents share one bound, which lists that are dropped from memo
   expect((await render('a', untilAborted)).html).toContain(busy);
 });
 
-test('a read that no request asks for any more is ended, and frees its place', async () => {
+test('a read ends once no request asks for it', async () => {
   jest.useFakeTimers();
   const waitMs = 5;
   const begin = createOpenReads(100);

@@ -11,21 +11,21 @@ const olderAccepted = {
   seen: [],
 };
 
-test('a lag for which Kafka keeps tombstones prevents nothing, and no acceptance covers a longer one', () => {
+test('a lag prevents nothing while Kafka keeps the tombstones', () => {
   const prevented = (hours: number) => {
     const generation = { longestBehindSeconds: hours * 3_600, accepted: [olderAccepted] };
     const settings = [{ ...safeTopic, deleteRetentionMs: 168 * 3_600_000 }];
-    const given = facts([active, factsOf(2, 'standby', { generation })], {
+    const factsWithLag = facts([active, factsOf(2, 'standby', { generation })], {
       kafka: { ...facts([]).kafka, settings },
     });
-    return blockingFindings(findings(given), 2, 'rollback').map(({ name }) => name);
+    return blockingFindings(findings(factsWithLag), 2, 'rollback').map(({ name }) => name);
   };
   // The longest lag may be a tenth longer than the recorded one.
   expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
 });
 
-test('older data is accepted for the findings that allow it, for ten minutes, and in the same state', () => {
-  const given = (generation: Changes['generation'] = {}) =>
+test('an acceptance of older data is valid for ten minutes', () => {
+  const factsWithOlderData = (generation: Changes['generation'] = {}) =>
     facts([
       active,
       factsOf(2, 'ready', {
@@ -34,8 +34,8 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
       }),
     ]);
   const prevented = (generation: Changes['generation']) =>
-    blockingFindings(findings(given(generation)), 2, 'promote').map(({ name }) => name);
-  const all = findings(given());
+    blockingFindings(findings(factsWithOlderData(generation)), 2, 'promote').map(({ name }) => name);
+  const all = findings(factsWithOlderData());
   expect(prevented({})).toEqual(['compared']);
   expect(prevented({ accepted: [{ ...olderAccepted, at: before(601) }] })).toEqual(['freshness', 'compared']);
   expect(prevented({ since: before(0) })).toEqual(['freshness', 'compared']);
@@ -43,9 +43,9 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
     'freshness',
     'compared',
   ]);
-  expect(findings(given({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept).toBe(
-    'npx support-cli accept older 2 --why <reason>',
-  );
+  expect(
+    findings(factsWithOlderData({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept,
+  ).toBe('npx support-cli accept older 2 --why <reason>');
   expect(passedChecks(all, 2, 'promote').filter(({ isAccepted }) => isAccepted)).toMatchObject([
     { text: matching(/^its watermark .* is .* older/) },
   ]);

@@ -15,9 +15,9 @@ import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
   factsOf(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
-const evaluated = (given: Facts) => {
-  const all = findings(given);
-  return { all, verdict: verdict(given, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
+const evaluated = (state: Facts) => {
+  const all = findings(state);
+  return { all, verdict: verdict(state, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
 };
 const gaps = [gap];
 const reject = {
@@ -51,9 +51,9 @@ const living = kafka({
 const unread = factsOf(2, 'building', { savedAt: null, watermark: null, lagSeconds: null });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([factsOf(1, 'active', changes)], more);
-const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
+const beside = (build: GenerationFacts, more: Partial<Facts> = {}) => facts([active, build], more);
 
-test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
+test.each<[fact: string, state: Facts, names: string[], sentence: string]>([
   ['nothing', alone({}), [], well],
   ['no projector ever', facts([], { registry: null }), ['registry bad'], 'Unknown: no projector has started'],
   ['dead letters', alone({}, { deadLetters: 3 }), ['dead-letters attention'], attention],
@@ -117,8 +117,8 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   ['a build to be compared', beside(factsOf(2, 'ready')), ['compared progress'], well],
   ['a build to be promoted', beside(ready()), ['next progress'], well],
   ['a drop in progress', beside(factsOf(2, 'dropping')), ['dropping attention'], attention],
-])('%s', (_, given, names, sentence) => {
-  const { names: found, verdict: shown } = evaluated(given);
+])('a status with %s has its findings and its verdict', (_, state, names, sentence) => {
+  const { names: found, verdict: shown } = evaluated(state);
   expect(found).toEqual(names);
   expect(shown.sentence.startsWith(sentence)).toBe(true);
 });
@@ -180,7 +180,7 @@ const deletedSince = beside(
 );
 
 /** Facts of a ready build; `prevented` are the steps that the rule prevents, and `text` is part of its text. */
-test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: string]>([
+test.each<[fact: string, state: Facts, rule: string, prevented: string[], text: string]>([
   ['an unpinned projector', unpinned, 'pinned', promote, 'runs without GENERATION=1'],
   ['an old watermark', beside(ready({ watermark: before(60) })), 'freshness', switches, 'is 54 s older'],
   [
@@ -207,16 +207,16 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
   ['Kafka away', beside(ready(), away), 'kafka', every, 'Kafka (KAFKA_BROKERS): no'],
   ['unread settings', beside(ready(), unreadable), 'settings', switches, 'needs DescribeConfigs: no'],
   ['those of one topic', beside(ready(), refused), 'settings', switches, 'of users: the Kafka user needs'],
-])('%s prevents the steps of its rule alone', (_, given, name, steps, text) => {
-  const all = findings(given);
+])('%s prevents only the steps of its rule', (_, state, name, steps, text) => {
+  const all = findings(state);
   for (const step of ['ready', 'promote', 'rollback'] as const) {
-    const names = blockingFindings(all, 2, step).map((one) => one.name);
+    const names = blockingFindings(all, 2, step).map((finding) => finding.name);
     expect({ step, names }).toEqual({ step, names: steps.includes(step) ? [name] : [] });
   }
-  expect(all.find((one) => one.name === name && one.generation !== 1)?.text).toContain(text);
+  expect(all.find((finding) => finding.name === name && finding.generation !== 1)?.text).toContain(text);
 });
 
-test('the lag of a generation counts from its first projector on: before it no tombstone was missed', () => {
+test('the lag of a generation counts from the start of its first projector', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>
     evaluated(facts([factsOf(1, 'active', changes)], keptFor(168))).names.filter((name) =>
@@ -230,9 +230,9 @@ test('the lag of a generation counts from its first projector on: before it no t
 });
 
 test('the next step of a generation is the fix of its first finding', () => {
-  const fixOf = (given: Facts, number: number) => {
-    const [one] = given.generations.filter(({ generation }) => generation.number === number);
-    return one && findingsOf(findings(given), one)[0]?.fix;
+  const fixOf = (state: Facts, number: number) => {
+    const [build] = state.generations.filter(({ generation }) => generation.number === number);
+    return build && findingsOf(findings(state), build)[0]?.fix;
   };
   const dead = { gaps: [{ ...gap, _id: '2/t/0', generation: 2 }] };
   expect(fixOf(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
@@ -255,7 +255,7 @@ test('the next step of a generation is the fix of its first finding', () => {
 });
 
 test('the condition of a generation shows more than its state', () => {
-  const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
+  const of = (build: GenerationFacts, more = {}) => condition(findings(facts([active, build], more)), build);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
   expect(of(factsOf(2, 'standby', reject))).toBe('standby');

@@ -24,6 +24,6 @@ test.each<[string, () => Promise<never>, unknown]>([
     () => Promise.reject(new Error('the brokers offer Metadata 9')),
     'the brokers offer Metadata 9',
   ],
-])('%s: the brokers are reported as down only if they may be', async (_, connecting, expected) => {
+])('brokers are reported as down only if they may be down: %s', async (_, connecting, expected) => {
   expect(await problem(connecting())).toEqual(expected);
 });

@@ -22,30 +22,30 @@ const lacking = {
 const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null };
 
 /** A loss, its finding with the fix, and the verdict. */
-test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
+test.each<{ name: string; state: Facts; finding: object; sentence: string }>([
   {
     name: 'the registry',
-    given: facts([], { registry: null, leftovers: ['progress', 'support_g3'] }),
+    state: facts([], { registry: null, leftovers: ['progress', 'support_g3'] }),
     finding: { name: 'registry', generation: null, fix: null },
     sentence:
       'Not well: the registry of generations is lost, but a read model is left: progress, support_g3.',
   },
   {
     name: 'the watermark',
-    given: active(lostWatermark),
+    state: active(lostWatermark),
     finding: { name: 'watermark', generation: 1, fix: 'GENERATION=1 npm run projector' },
     sentence: 'Not well: its watermark is lost: a projector sets it again',
   },
   {
     name: 'a collection and an index',
-    given: active({ structures: lacking }),
+    state: active({ structures: lacking }),
     finding: { name: 'structures', generation: 1, fix: 'GENERATION=1 npm run projector' },
     sentence:
       'Not well: its database support_g1 lacks tickets.updated, all indexes of qas, so the API answers 503',
   },
   {
     name: 'an index to an operator who has hidden it',
-    given: active({ structures: { ...lacking, faults: [{ ...updated, fault: 'hidden' }] }, lagSeconds: 40 }),
+    state: active({ structures: { ...lacking, faults: [{ ...updated, fault: 'hidden' }] }, lagSeconds: 40 }),
     finding: {
       name: 'structures',
       fix: "db.getSiblingDB('support_g1').runCommand({ collMod: 'tickets', index: { name: 'updated', hidden: false } })",
@@ -55,20 +55,20 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'the majority of stale data',
-    given: facts([factsOf(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
+    state: facts([factsOf(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
     finding: { name: 'majority', generation: null, fix: null },
     sentence:
       "Not well: a majority of MongoDB's members has confirmed no write since 2026-11-24T11:59:00.000Z",
   },
   {
     name: 'the progress',
-    given: active({ savedAt: null }),
+    state: active({ savedAt: null }),
     finding: { name: 'projectors', generation: 1, fix: 'npx support-cli rebuild start', isFinal: true },
     sentence: 'Not well: its progress is lost, so no projector continues',
   },
   {
     name: 'the blocked keys of stale data',
-    given: facts([factsOf(1, 'active', { lagSeconds: 40 })], {
+    state: facts([factsOf(1, 'active', { lagSeconds: 40 })], {
       lost: [{ database: 'support', collection: 'blocked_keys', loss: 'gone' }],
     }),
     finding: { name: 'lost', generation: null, accept: 'npx support-cli accept lost 1 --why <reason>' },
@@ -76,7 +76,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'a collection of documents',
-    given: active({
+    state: active({
       structures: {
         ...lacking,
         faults: [],
@@ -86,48 +86,48 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
     finding: { name: 'lost', generation: 1, fix: 'npx support-cli rebuild start', isFinal: true },
     sentence: 'Not well: its documents are lost: support_g1.tickets is gone',
   },
-])('the loss of $name is the verdict', ({ given, finding, sentence }) => {
+])('the loss of $name is the verdict', ({ state: given, finding, sentence }) => {
   const all = findings(given);
   expect(all[0]).toMatchObject({ severity: 'bad', ...finding });
   expect(verdict(given, all).sentence.startsWith(sentence)).toBe(true);
 });
 
-test('the fix for a lost majority names every cause: members that are down, and those that lag', () => {
+test('the fix for a lost majority names members that are down and members that lag', () => {
   const [finding] = findings(facts([factsOf(1, 'active')], { noMajoritySince: before(60) }));
   expect(finding?.text).toMatch(/Start members that are down .* let members that lag catch up/);
 });
 
-test('a projector that ended before it could save any progress has run', () => {
+test('a projector that ended before its first save counts as a projector that has run', () => {
   const projectors = [projector({ state: 'ended', reason: 'gone', at: before(40) })];
-  const given = active({ savedAt: null, watermark: null, lagSeconds: null, projectors });
-  expect(findings(given)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
+  const endedFacts = active({ savedAt: null, watermark: null, lagSeconds: null, projectors });
+  expect(findings(endedFacts)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
 });
 
 test('the loss of the watermark of a standby is not a loss of the served data', () => {
-  const given = facts([
+  const standbyFacts = facts([
     factsOf(1, 'active'),
     factsOf(2, 'standby', { ...lostWatermark, savedAt: before(1) }),
   ]);
-  expect(verdict(given, findings(given)).state).toBe('attention');
+  expect(verdict(standbyFacts, findings(standbyFacts)).state).toBe('attention');
 });
 
 test('an index that only projectors need does not cause a 503', () => {
   const faults = [{ kind: 'conversation', index: 'pending', fault: 'missing' }] as const;
-  const given = active({ structures: { ...lacking, faults: [...faults] } });
-  expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
+  const lackingFacts = active({ structures: { ...lacking, faults: [...faults] } });
+  expect(findings(lackingFacts)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });
 
-test('without a majority no replica and no projector is reported as gone: none can announce that it runs', () => {
-  const given = facts([factsOf(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
+test('replicas and projectors are not reported as gone without a majority, because they cannot announce', () => {
+  const outdatedFacts = facts([factsOf(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
     noMajoritySince: before(60),
     replicas: [],
   });
-  const all = findings({ ...given, kafka: { ...given.kafka, members: new Map() } });
+  const all = findings({ ...outdatedFacts, kafka: { ...outdatedFacts.kafka, members: new Map() } });
   expect(all.map(({ name }) => name)).toEqual(['majority', 'api', 'projectors', 'lag']);
   expect(withoutConsequences(all).map(({ name }) => name)).toEqual(['majority']);
 });
 
-test('a topic that the user may not see is never reported as gone, whether or not its records were applied', () => {
+test('a topic that the user may not see is not reported as gone', () => {
   const { kafka } = facts([]);
   for (const applied of [0, 1]) {
     const generation = factsOf(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });

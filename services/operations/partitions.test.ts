@@ -33,10 +33,10 @@ const base = {
   lagOf: () => 5,
   earlier: null,
 };
-const measure = (given: Partial<Parameters<typeof measurePartitions>[0]>) =>
-  measurePartitions({ ...base, progress: [progress(0, 40), progress(1, 70)], ...given }).partitions;
+const measure = (changes: Partial<Parameters<typeof measurePartitions>[0]>) =>
+  measurePartitions({ ...base, progress: [progress(0, 40), progress(1, 70)], ...changes }).partitions;
 
-test('positions, lag, rate and the time left are those between two readings', () => {
+test('two readings give the positions, the lag, the rate and the remaining time', () => {
   const earlier = { partitions: measure({ progress: [progress(0, 20), progress(1, 70)] }), seconds: 10 };
   expect(measure({ earlier })).toMatchObject([
     { partition: 0, position: 40, end: 100, lag: 60, recordsPerSecond: 2, secondsLeft: 30 },
@@ -50,7 +50,7 @@ test('positions, lag, rate and the time left are those between two readings', ()
 });
 
 test('the cause is the saved one, unless nothing applies the partition or its log has no leader', () => {
-  const causes = (given: Parameters<typeof measure>[0]) => measure(given).map(({ cause }) => cause);
+  const causes = (changes: Parameters<typeof measure>[0]) => measure(changes).map(({ cause }) => cause);
   expect(causes({})).toEqual(['backlog', 'backlog']);
   expect(causes({ members: [member(['t/0'])] })).toEqual(['backlog', 'unassigned']);
   const unled = { ...log, ends: new Map([['t/0', { low: 0, end: 100, stable: 100 }]]) };
@@ -70,7 +70,7 @@ test('partitions are in the order of topics and numbers', () => {
   expect(order.map(({ topic, partition }) => `${topic}/${partition}`)).toEqual(['t/9', 't/10', 'u/0']);
 });
 
-test('while a build loads, its partitions end where the load ends, and later records are counted apart', () => {
+test('the partitions of a loading build end where the load ends', () => {
   const loadTo = [
     { topic: 't', partition: 0, end: 50 },
     { topic: 't', partition: 1, end: 500 },
@@ -85,18 +85,18 @@ test('while a build loads, its partitions end where the load ends, and later rec
 });
 
 test('a topic has the sums of its partitions, and the longest lag and wait among them', () => {
-  const [one, other] = measure({}).map((partition, index) => ({
+  const [first, second] = measure({}).map((partition, index) => ({
     ...partition,
     lagSeconds: 5 + index,
     secondsLeft: 30 - index,
   }));
-  if (!one || !other) throw new Error('two partitions were measured');
-  expect(sumByTopic([one, other])).toMatchObject([
+  if (!first || !second) throw new Error('two partitions were measured');
+  expect(sumByTopic([first, second])).toMatchObject([
     { topic: 't', position: 110, end: 200, lag: 90, lagSeconds: 6, secondsLeft: 30 },
   ]);
   // The oldest partition may have applied everything, so the cause comes from a partition that has not.
-  expect(sumByTopic([one, { ...other, cause: null }])[0]?.cause).toBe('backlog');
-  expect(sumByTopic([one, { ...other, lag: null, secondsLeft: null }])).toMatchObject([
+  expect(sumByTopic([first, { ...second, cause: null }])[0]?.cause).toBe('backlog');
+  expect(sumByTopic([first, { ...second, lag: null, secondsLeft: null }])).toMatchObject([
     { lag: null, secondsLeft: null },
   ]);
 });

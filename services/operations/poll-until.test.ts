@@ -1,6 +1,6 @@
 import { reportChanges } from './poll-until.ts';
 
-test('a line is reported when its words change, and its numbers every 15 seconds', () => {
+test('a line is reported when its words change or after 15 seconds when its numbers change', () => {
   const reported: string[] = [];
   let ms = 0;
   const report = reportChanges(

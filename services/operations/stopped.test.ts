@@ -10,8 +10,8 @@ const foreign = {
   partitions: [],
   foreignBecause: 'follows another',
 };
-const given = active({});
-const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [foreign]]]) } };
+const activeFacts = active({});
+const shared = { ...activeFacts, kafka: { ...activeFacts.kafka, members: new Map([[1, [foreign]]]) } };
 
 /** A fact that stops every projector of the served generation, the finding, and the verdict. */
 test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([

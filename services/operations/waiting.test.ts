@@ -12,8 +12,10 @@ describe('a projector that reports why it applies nothing', () => {
       ...{ at: before(secondsAgo), ...changes },
     });
   const reported = (changes: Changes, ...projectors: Projector[]) => {
-    const given = facts([factsOf(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) })]);
-    const found = findings(given).find(({ name }) => name === 'projectors');
+    const waitingFacts = facts([
+      factsOf(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) }),
+    ]);
+    const found = findings(waitingFacts).find(({ name }) => name === 'projectors');
     return found && `${found.text}; ${found.fix}`;
   };
   const restart = 'GENERATION=1 npm run projector';

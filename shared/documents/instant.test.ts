@@ -11,8 +11,8 @@ describe('parseInstant', () => {
     ['0000-02-29T00:00:00Z', '0000-02-29T00:00:00.000Z'],
     ['0099-12-31T23:59:59.12Z', '0099-12-31T23:59:59.120Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-  ])('parses %s as %s', (given, expected) => {
-    expect(parseInstant(given)?.toISOString()).toBe(expected);
+  ])('parses %s as %s', (text, expected) => {
+    expect(parseInstant(text)?.toISOString()).toBe(expected);
   });
 
   test.each([
@@ -27,8 +27,8 @@ describe('parseInstant', () => {
     '9999-12-31T23:59:59-01:00',
     ' 2026-01-02T00:00:00Z',
     '',
-  ])('returns null for %j', (given) => {
-    expect(parseInstant(given)).toBeNull();
+  ])('returns null for %j', (text) => {
+    expect(parseInstant(text)).toBeNull();
   });
 
   test('sort keys order by instant, then by id', () => {

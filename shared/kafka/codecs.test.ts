@@ -10,8 +10,8 @@ const decompress: Record<(typeof names)[number], Decompress> = decompressors;
 const long = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `record ${index * 7919}`).join('\n'));
 
 test.each(names)('%s rejects bytes of another format and truncated bytes', async (name) => {
-  const whole = await compress[name](long);
-  for (const content of [Buffer.from('no such thing'), whole.subarray(0, whole.length - 30)])
+  const batch = await compress[name](long);
+  for (const content of [Buffer.from('no such thing'), batch.subarray(0, batch.length - 30)])
     await expect(decompress[name](content, batchBytesMax)).rejects.toThrow();
 });
 
@@ -75,9 +75,9 @@ test.each([
 
 test.each(['lz4', 'snappy'] as const)('%s with a changed byte is read or rejected', async (name) => {
   const { int } = createRandom(11);
-  const whole = await compress[name](long.subarray(0, 3_000));
+  const batch = await compress[name](long.subarray(0, 3_000));
   for (let round = 0; round < 5_000; round += 1) {
-    const content = Buffer.from(whole);
+    const content = Buffer.from(batch);
     content[int(content.length)] = int(256);
     const outcome = await decompress[name](content, 10_000).catch((error: unknown) => error);
     if (Buffer.isBuffer(outcome)) expect(outcome.length).toBeLessThanOrEqual(10_000);

@@ -244,8 +244,8 @@ describe('a fetch response', () => {
     ['the error 78', failing(78), 'OFFSET_NOT_AVAILABLE'],
     ['an error that kafkajs does not know', failing(120), 'KAFKAJS_UNKNOWN_ERROR_CODE'],
   ])('in which a partition has %s delivers that, and the other partitions', async (_, partition, error) => {
-    const other = { partition: 1, bytes: batchBytes(data(5, 1)) };
-    const [broken, read] = await fetched(5, { ...partition, partition: 0 }, other);
+    const otherPartition = { partition: 1, bytes: batchBytes(data(5, 1)) };
+    const [broken, read] = await fetched(5, { ...partition, partition: 0 }, otherPartition);
     expect(broken?.messages).toEqual([{ offset: '5', error }]);
     expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
   });
@@ -266,8 +266,8 @@ describe('a fetch response', () => {
 
 describe('kafkajs', () => {
   test('is rejected in another version', () => {
-    const other = { ...installedKafkajs(), version: '2.2.5', fetch: { ...parts.fetch } };
-    expect(() => patchKafkajs(other)).toThrow(/its version is 2\.2\.5, not 2\.2\.4/);
+    const otherVersion = { ...installedKafkajs(), version: '2.2.5', fetch: { ...parts.fetch } };
+    expect(() => patchKafkajs(otherVersion)).toThrow(/its version is 2\.2\.5, not 2\.2\.4/);
   });
 
   test('is patched once for any number of clients', () => {

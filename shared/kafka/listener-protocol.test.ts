@@ -12,7 +12,7 @@ const tooSlow = Object.assign(new Error('Request timed out'), { name: 'KafkaJSRe
 
 let brokers = 0;
 /** A patched connection to another broker each time, and the errors with which it rejects its requests. */
-function given(connecting: Error | null = null) {
+function createTestConnection(connecting: Error | null = null) {
   const rejected: Error[] = [];
   const state = { failure: null as Error | null };
   const prototype = {
@@ -35,7 +35,7 @@ test.each([
   ['a connection that is reset before an answer', withCode('ECONNRESET'), otherProtocol],
   ['a request that takes too long', tooSlow, undefined],
 ])('%s may have the other protocol', (_, error, code) => {
-  const { connection, rejected } = given();
+  const { connection, rejected } = createTestConnection();
   connection.rejectRequests(error);
   expect(codesOf(rejected)).toEqual([code]);
 });
@@ -47,7 +47,7 @@ test.each([
   ['is not there', withCode('ECONNREFUSED'), 'ECONNREFUSED'],
   ['has another certificate', withCode('CERT_HAS_EXPIRED'), 'CERT_HAS_EXPIRED'],
 ])('a connection over TLS to a listener that %s', async (_, error, code) => {
-  await expect(given(error).connection.connect()).rejects.toMatchObject({ code });
+  await expect(createTestConnection(error).connection.connect()).rejects.toMatchObject({ code });
 });
 
 test.each([
@@ -55,14 +55,14 @@ test.each([
   ['its versions, as to any client', apiVersions, otherProtocol],
   ['a handshake, as to any client', saslHandshake, otherProtocol],
 ])('a broker that goes away after it has answered %s', async (_, apiKey, code) => {
-  const { connection, rejected } = given();
+  const { connection, rejected } = createTestConnection();
   await connection.send({ request: { apiKey } });
   connection.rejectRequests(closed);
   expect(codesOf(rejected)).toEqual([code]);
 });
 
 test('a broker that has answered with an error of Kafka speaks this protocol', async () => {
-  const { connection, rejected, state } = given();
+  const { connection, rejected, state } = createTestConnection();
   state.failure = Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
   await expect(connection.send({ request: { apiKey: metadata } })).rejects.toThrow('no');
   connection.rejectRequests(closed);

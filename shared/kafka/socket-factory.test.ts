@@ -52,8 +52,8 @@ test('each connection uses the latest files that fit together', async () => {
 });
 
 test('a value of the environment is used as it is', () => {
-  const given = { KAFKA_TLS_CA: 'of the environment' };
-  expect(createCertificateReader(given, {}, logger)()).toBe(given);
+  const certificates = { KAFKA_TLS_CA: 'of the environment' };
+  expect(createCertificateReader(certificates, {}, logger)()).toBe(certificates);
 });
 
 test('a connection trusts the latest authorities of the file', async () => {
@@ -65,8 +65,8 @@ test('a connection trusts the latest authorities of the file', async () => {
   server.on('tlsClientError', () => undefined);
   const { port } = await listen(server, '127.0.0.1', 0);
   writeFileSync(file, first.cert);
-  const given = { KAFKA_TLS_CA: first.cert };
-  const factory = createSocketFactory(createCertificateReader(given, { KAFKA_TLS_CA: file }, logger));
+  const certificates = { KAFKA_TLS_CA: first.cert };
+  const factory = createSocketFactory(createCertificateReader(certificates, { KAFKA_TLS_CA: file }, logger));
   const connected = () =>
     new Promise<unknown>((resolve) => {
       const socket = factory({ host: 'localhost', port, ssl: {}, onConnect: () => resolve(true) });

@@ -69,7 +69,7 @@ describe('a setting that a file may contain', () => {
     return path;
   };
   const secret = { PASSWORD: z.string().regex(/^\S+$/, 'must be one word').meta(orFile), USER: z.string() };
-  const read = (environment: Environment, check?: (given: Environment) => string[]) =>
+  const read = (environment: Environment, check?: (changes: Environment) => string[]) =>
     readConfig(secret, { USER: 'ann', ...environment }, check);
 
   test.each([

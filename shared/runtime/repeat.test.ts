@@ -25,7 +25,7 @@ test('a run that makes no progress fails, and the next one begins without it', a
   jest.useFakeTimers();
   const runs: (RepeatedRun & { end: () => void })[] = [];
   const errors: unknown[] = [];
-  const { stop } = repeat((one) => new Promise((end) => void runs.push({ ...one, end })), {
+  const { stop } = repeat((run) => new Promise((end) => void runs.push({ ...run, end })), {
     intervalMs: 1_000,
     stalledAfterMs: 60_000,
     onError: (error) => errors.push(error),

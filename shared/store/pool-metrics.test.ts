@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { registerPools } from './pool-metrics.ts';
 
 /** A client whose events the test emits, and the values of a gauge of its pool. */
-function given() {
+function createTestPool() {
   const client = new EventEmitter();
   const registry = new Registry();
   registerPools(registry, { data: client as unknown as MongoClient });
@@ -16,7 +16,7 @@ function given() {
 }
 
 test('an operation waits until it gets a connection, or fails to', async () => {
-  const { client, valuesOf } = given();
+  const { client, valuesOf } = createTestPool();
   client.emit('connectionCheckOutStarted');
   client.emit('connectionCheckOutStarted');
   expect(await valuesOf('checkouts_waiting')).toEqual([2]);
@@ -26,7 +26,7 @@ test('an operation waits until it gets a connection, or fails to', async () => {
 });
 
 test('a connection is in use until it is given back, and idle until it is closed', async () => {
-  const { client, valuesOf } = given();
+  const { client, valuesOf } = createTestPool();
   for (let count = 0; count < 3; count += 1) client.emit('connectionCreated');
   client.emit('connectionCheckedOut');
   expect(await valuesOf('connections')).toEqual([1, 2]);

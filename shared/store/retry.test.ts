@@ -29,11 +29,11 @@ test('a failure is reported with its number and its pause, which the policy give
 });
 
 test('an error of onFailed ends the attempts', async () => {
-  const given = new Error('given up');
+  const lastError = new Error('given up');
   const onFailed = () => {
-    throw given;
+    throw lastError;
   };
-  await expect(retry({ pauseMs: 100, onFailed }, failing(new Error('any')))).rejects.toBe(given);
+  await expect(retry({ pauseMs: 100, onFailed }, failing(new Error('any')))).rejects.toBe(lastError);
 });
 
 test('the pause is longer while MongoDB is overloaded', async () => {

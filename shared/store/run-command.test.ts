@@ -8,9 +8,9 @@ afterAll(() => client.close());
 
 /** The raw command and its options, as the driver receives them. */
 async function sent(command: Command, limits?: CommandLimits) {
-  const received: { whole: Document; options: unknown }[] = [];
-  const run = async (whole: Document, options: unknown) => {
-    received.push({ whole, options });
+  const received: { command: Document; options: unknown }[] = [];
+  const run = async (rawCommand: Document, options: unknown) => {
+    received.push({ command: rawCommand, options });
     return { ok: 1 };
   };
   await runCommand({ command: run, readPreference, readConcern, writeConcern }, command, limits);
@@ -29,7 +29,7 @@ test.each([
   [{ hello: 1 }, {}],
   [{ dbStats: 1 }, {}],
 ])('%j has its own concern instead of the default of the cluster', async (command, concern) => {
-  const { whole } = await sent(command);
+  const { command: whole } = await sent(command);
   expect(whole).toEqual({ ...command, ...concern });
   expect(Object.keys(whole)[0]).toBe(Object.keys(command)[0]);
 });
@@ -44,7 +44,7 @@ test('a command reads as its database does, and ends without the server too', as
 
 test('the limit of the server is part of the command: the driver does not send the option', async () => {
   const { signal } = new AbortController();
-  const { whole, options } = await sent({ hello: 1 }, { maxTimeMS: 700, signal });
+  const { command: whole, options } = await sent({ hello: 1 }, { maxTimeMS: 700, signal });
   expect({ whole, options }).toEqual({
     whole: { hello: 1, maxTimeMS: 700 },
     options: { signal, readPreference: expect.objectContaining({ mode: 'primary' }) as unknown },

@@ -22,7 +22,7 @@ const answer = async (path: string, token?: string) => {
   return { status, code: error?.code ?? null };
 };
 
-/** Answers that a client would take for data that is gone, and pages with items. */
+/** Answers with items, and answers that show a client that the data does not exist. */
 const answers = () =>
   Promise.all([
     ...urls.map((url) => answer(url)),
@@ -36,54 +36,54 @@ const answers = () =>
 
 type Change = (store: TestStore) => Promise<unknown>;
 
-const hide =
+const setHidden =
   (hidden: boolean): Change =>
   ({ database }) =>
     database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
 /** Accepts a restored collection of the control database, as an operator's command does. */
 const acceptAsItIs = async ({ control }: TestStore) => {
-  const found = await readCollections(control);
+  const collections = await readCollections(control);
   await changeRegistry(control, (registry) => ({
     ...registry,
-    manifest: manifestOf(found, Object.keys(registry.manifest ?? {})),
+    manifest: manifestOf(collections, Object.keys(registry.manifest ?? {})),
   }));
 };
 /** The documents of the collection that a case has dropped. */
 let dropped: Document[] = [];
-const absent = (of: 'database' | 'control', name: string): [string, Change, Change] => [
+const lostCollection = (databaseName: 'database' | 'control', name: string): [string, Change, Change] => [
   name,
   async (store) => {
-    dropped = await store[of].collection(name).find().toArray();
-    await store[of].dropCollection(name);
+    dropped = await store[databaseName].collection(name).find().toArray();
+    await store[databaseName].dropCollection(name);
   },
   async (store) => {
     await ensureIndexes(store.database);
-    if (dropped.length > 0) await store[of].collection(name).insertMany(dropped);
-    else await store[of].createCollection(name);
-    if (of === 'control') await acceptAsItIs(store);
+    if (dropped.length > 0) await store[databaseName].collection(name).insertMany(dropped);
+    else await store[databaseName].createCollection(name);
+    if (databaseName === 'control') await acceptAsItIs(store);
   },
 ];
 
 test.each<[string, Change, Change]>([
   ...['tickets', 'conversations', 'messages', 'channels', 'qas', 'apiKeys'].map((name) =>
-    absent('database', name),
+    lostCollection('database', name),
   ),
-  ...['generations', 'watermarks', 'blocked_keys'].map((name) => absent('control', name)),
+  ...['generations', 'watermarks', 'blocked_keys'].map((name) => lostCollection('control', name)),
   [
     'the index tickets.updated',
     ({ database }) => database.collection('tickets').dropIndex('updated'),
     ({ database }) => ensureIndexes(database),
   ],
-  ['the index tickets.updated, which is hidden', hide(true), hide(false)],
-])('without %s no list, no 404 and no key counts', async (_, lose, restore) => {
+  ['the index tickets.updated, which is hidden', setHidden(true), setHidden(false)],
+])('every answer that needs %s is an error without it', async (_, lose, restore) => {
   const before = await answers();
   expect(before.map(({ status }) => status)).not.toContain(503);
   await lose(api.store);
   clock.nowMs += cachedMs;
-  const lost = await answers();
+  const answersWithout = await answers();
   // Restores before the comparison of the answers, so that a failure spoils no other case.
   await restore(api.store);
-  expect(lost).toEqual(lost.map(() => unavailable));
+  expect(answersWithout).toEqual(answersWithout.map(() => unavailable));
   await eventually(async () => {
     clock.nowMs += cachedMs;
     return (await answer('/v1/tickets')).status === 200;
@@ -91,7 +91,7 @@ test.each<[string, Change, Change]>([
   expect(await answers()).toEqual(before);
 });
 
-describe('a collection that changes within the second after its snapshot', () => {
+describe('a list whose collection changes within a second after its snapshot', () => {
   const qas = '/v1/knowledge/qa';
   /** Lets the API take a new snapshot. */
   const refreshSnapshot = async (path: string) => {
@@ -99,7 +99,7 @@ describe('a collection that changes within the second after its snapshot', () =>
     await eventually(async () => (await api.get(path)).status === 200);
   };
 
-  test('and is replaced by an empty one makes its list an error until the next snapshot', async () => {
+  test('is an error until the next snapshot if an empty collection replaces its collection', async () => {
     await refreshSnapshot(qas);
     const { database } = api.store;
     const documents = await database.collection('qas').find().toArray();
@@ -111,17 +111,17 @@ describe('a collection that changes within the second after its snapshot', () =>
     await database.collection('qas').insertMany(documents);
   });
 
-  test('and loses the index that a list needs makes that list an error', async () => {
+  test('is an error if the collection loses the index of the list', async () => {
     const path = '/v1/tickets?sort=createdAt';
     await refreshSnapshot(path);
     await api.store.database.collection('tickets').dropIndex('created');
-    const lost = await api.get(path);
-    expect({ status: lost.status, code: errorOf(lost).code }).toEqual(unavailable);
+    const refused = await api.get(path);
+    expect({ status: refused.status, code: errorOf(refused).code }).toEqual(unavailable);
     await ensureIndexes(api.store.database);
   });
 });
 
-test('requests that find nothing at the same time share the question whether their collection exists', async () => {
+test('concurrent requests that find nothing share a check that their collection exists', async () => {
   clock.nowMs += cachedMs;
   await eventually(async () => (await api.get('/v1/tickets')).status === 200);
   api.commands.splice(0);
@@ -129,6 +129,6 @@ test('requests that find nothing at the same time share the question whether the
   expect(await Promise.all(paths.map((path) => answer(path)))).toEqual(
     paths.map(() => ({ status: 404, code: 'ticket_not_found' })),
   );
-  const asked = api.commands.filter(({ commandName }) => commandName === 'listCollections');
-  expect(asked.length).toBeLessThan(10);
+  const checks = api.commands.filter(({ commandName }) => commandName === 'listCollections');
+  expect(checks.length).toBeLessThan(10);
 });

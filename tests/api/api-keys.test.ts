@@ -12,8 +12,8 @@ const sha256 = (token: string) => createHash('sha256').update(token).digest('hex
 const tokens = Array.from({ length: 20 }, (_, index) => `svc_live_many${index}`);
 const archived = { archivedAt: build.at };
 const ofB = { orgId: 'org_b' };
-/** More keys with one token than any operator would make by hand. */
-const many = (token: string, length: number, fields: object) =>
+/** Several keys with one token. */
+const manyKeys = (token: string, length: number, fields: object) =>
   Array.from({ length }, (_, index) =>
     build.apiKey(token, { id: `key_${token}${String(index).padStart(3, '0')}`, ...fields }),
   );
@@ -32,9 +32,9 @@ const api = useApi({
     build.apiKey('svc_live_blocked', { id: 'key_b1' }),
     build.apiKey('svc_live_blocked', { id: 'key_b2' }),
     build.apiKey('svc_live_deleted', { id: 'key_d2' }),
-    ...many('svc_live_hidden', 25, archived),
+    ...manyKeys('svc_live_hidden', 25, archived),
     build.apiKey('svc_live_hidden', { id: 'key_zzz' }),
-    ...many('svc_live_crowd', 25, {}),
+    ...manyKeys('svc_live_crowd', 25, {}),
     ...tokens.map((token, index) => build.apiKey(token, { id: `key_many${index}` })),
   ],
 });
@@ -51,14 +51,14 @@ const refusals = async () => {
 };
 
 test.each([
-  ['an archived key has, too', 'svc_live_revoked'],
-  ['a key of another organization has, too', 'svc_live_taken'],
-  ['an archived key of another organization has, too', 'svc_live_foreign'],
-  ['a blocked key has, too', 'svc_live_blocked'],
-  ['had a blocked key, which was deleted since', 'svc_live_deleted'],
-  ['25 archived keys with lower ids have, too', 'svc_live_hidden'],
-  ['more keys have than one look-up examines', 'svc_live_crowd'],
-])('a token that %s is refused, and is counted', async (_, token) => {
+  ['also belongs to an archived key', 'svc_live_revoked'],
+  ['also belongs to a key of another organization', 'svc_live_taken'],
+  ['also belongs to an archived key of another organization', 'svc_live_foreign'],
+  ['also belongs to a blocked key', 'svc_live_blocked'],
+  ['belonged to a blocked key that was deleted since', 'svc_live_deleted'],
+  ['also belongs to 25 archived keys with lower ids', 'svc_live_hidden'],
+  ['belongs to more keys than one look-up examines', 'svc_live_crowd'],
+])('a token that %s is refused and counted', async (_, token) => {
   const before = await refusals();
   const answer = await api.get('/v1/tickets', { token });
   expect({ status: answer.status, code: errorOf(answer).code }).toEqual({
@@ -70,7 +70,7 @@ test.each([
   expect((await refusals()) - before).toBe(2);
 });
 
-test('of the active keys of one organization with one token, the first by id is used', async () => {
+test('the first active key by id represents a token of several keys of one organization', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const hash = sha256('svc_live_twice');
@@ -80,7 +80,7 @@ test('of the active keys of one organization with one token, the first by id is 
   expect(listOf(answer).data.map(({ id }) => id)).toEqual(['ti_1']);
 });
 
-test('a token that many keys have hides no other token of its look-up, and the reads are bounded', async () => {
+test('a token of many keys does not hide the other tokens of its look-up', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const wanted = ['svc_live_hidden', 'svc_live_crowd', ...tokens].map(sha256);
@@ -92,17 +92,20 @@ test('a token that many keys have hides no other token of its look-up, and the r
   ]);
   // A reply for two tokens does not reach the second one.
   for (const [index, token] of tokens.entries()) {
-    const two = await findCallers(
+    const callersOfTwo = await findCallers(
       control,
       snapshot,
       [sha256('svc_live_hidden'), sha256(token)],
       readOptions(),
     );
-    expect([...two.values()]).toEqual(['shared_token', { keyId: `key_many${index}`, orgId: 'org_a' }]);
+    expect([...callersOfTwo.values()]).toEqual([
+      'shared_token',
+      { keyId: `key_many${index}`, orgId: 'org_a' },
+    ]);
   }
 });
 
-test('one look-up finds all its keys, however many', async () => {
+test('one look-up finds the keys of twenty tokens', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const callers = await findCallers(control, snapshot, tokens.map(sha256), readOptions());
@@ -111,7 +114,7 @@ test('one look-up finds all its keys, however many', async () => {
   );
 });
 
-test('keys are looked up on connections of their own, so that slow reads of data delay no key', async () => {
+test('the look-up of keys has its own connections, so slow reads of data do not delay it', async () => {
   const clients = ['data', 'auth'].map((name) => {
     const client = monitorCommands(createMongo(mongoUrl(), name));
     const finds: unknown[] = [];
@@ -119,9 +122,9 @@ test('keys are looked up on connections of their own, so that slow reads of data
     return { client, finds };
   });
   const [data, auth] = clients as [(typeof clients)[0], (typeof clients)[0]];
-  const other = await startApi({ ...api.store, client: data.client, authClient: auth.client });
-  const { status } = await other.get('/v1/tickets');
-  await other.close();
+  const replica = await startApi({ ...api.store, client: data.client, authClient: auth.client });
+  const { status } = await replica.get('/v1/tickets');
+  await replica.close();
   for (const { client } of clients) await client.close();
   expect(status).toBe(200);
   expect(data.finds.filter((collection) => collection !== undefined)).toEqual(['tickets']);

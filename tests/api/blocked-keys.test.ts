@@ -6,7 +6,7 @@ import { mongoUrl, startApi, startStore, tokens } from './test-api.ts';
 const store = useOpened(startStore);
 const block = { _id: 'key_a', orgId: 'org_a', at: new Date(), by: 'ann@host', why: 'test' };
 
-/** The statuses of the key that may be blocked, of a key of another organization and of an unknown one. */
+/** The statuses of the key that may be blocked, of a key of another organization, and of an unknown key. */
 async function statuses(): Promise<number[]> {
   const api = await startApi(store);
   const statusOf = async (token: string) => (await api.get('/v1/tickets', { token })).status;
@@ -20,13 +20,13 @@ const deps = () => {
   >[0];
 };
 
-test('every key gets 503 while the blocks are lost, until an operator accepts the ones that there are', async () => {
+test('every key gets 503 after a loss of the blocks until an operator accepts the present blocks', async () => {
   expect(await statuses()).toEqual([200, 200, 401]);
   await blockedKeys(store.control).insertOne(block);
   expect(await statuses()).toEqual([401, 200, 401]);
   await blockedKeys(store.control).drop();
   expect(await statuses()).toEqual([503, 503, 503]);
-  // given a block that creates the collection again
+  // This block creates the collection again.
   await blockedKeys(store.control).insertOne(block);
   expect(await statuses()).toEqual([503, 503, 503]);
   const { seen, apply } = await acceptableLosses(deps(), 1);

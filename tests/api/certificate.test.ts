@@ -21,7 +21,7 @@ import { begin } from './requests.ts';
 const apis = useApiProcesses();
 
 /** An API with the certificate of a folder. A test can replace it by the certificate of another folder. */
-async function givenApi() {
+async function startWithVolume() {
   const folder = mkdtempSync(join(apis.folder, 'volume-'));
   const certificateIn = async (name: string) => {
     mkdirSync(join(folder, name));
@@ -46,9 +46,9 @@ async function givenApi() {
     /** Resolves when the API has logged this at a switch to the certificate of this name. */
     switched: async (name: string, message: string) => {
       const count = () => api.log.filter(({ msg }) => msg === message).length;
-      const before = count();
+      const earlierCount = count();
       switchTo(name);
-      await eventually(() => count() > before);
+      await eventually(() => count() > earlierCount);
     },
     /** Whether the metric of the certificate in use shows the expiry of the certificate of this name. */
     showsExpiryOf: async (name: string) => {
@@ -68,8 +68,8 @@ async function givenApi() {
 const inUse = 'new certificate in use';
 const rejected = 'new certificate rejected; keeping the current one';
 
-test('only new connections use a replaced certificate, whose expiry the metric shows', async () => {
-  const { certificateIn, switched, showsExpiryOf, certificate } = await givenApi();
+test('new connections use a replaced certificate, and the metric shows its expiry', async () => {
+  const { certificateIn, switched, showsExpiryOf, certificate } = await startWithVolume();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
   expect(await showsExpiryOf('first')).toBe(true);
@@ -81,8 +81,8 @@ test('only new connections use a replaced certificate, whose expiry the metric s
   kept.destroy();
 });
 
-test('a certificate that does not match its key is refused on every connection, and logged again when it comes again', async () => {
-  const { folder, certificateIn, switched, certificate } = await givenApi();
+test('a certificate that does not match its key is refused on every connection', async () => {
+  const { folder, certificateIn, switched, certificate } = await startWithVolume();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
   await certificateIn('broken');
@@ -90,13 +90,20 @@ test('a certificate that does not match its key is refused on every connection, 
   await switched('broken', rejected);
   for (const agent of [false, kept] as const) expect(await certificate(agent)).toBe(first);
   kept.destroy();
+});
+
+test('each new refusal of the same certificate is logged', async () => {
+  const { folder, certificateIn, switched } = await startWithVolume();
+  await certificateIn('broken');
+  writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
+  await switched('broken', rejected);
   await certificateIn('second');
   await switched('second', inUse);
   await switched('broken', rejected);
 });
 
-test('a renewed certificate that keeps its key is used', async () => {
-  const { folder, switched } = await givenApi();
+test('connections use a renewed certificate with an unchanged key', async () => {
+  const { folder, switched } = await startWithVolume();
   mkdirSync(join(folder, 'renewed'));
   copyFileSync(join(folder, 'first', 'key.pem'), join(folder, 'renewed', 'key.pem'));
   const renewed = readFileSync(join(folder, 'first', 'cert.pem'), 'utf8');

@@ -24,13 +24,13 @@ const unlimited = ['hello', 'ping', 'endSessions', 'killCursors', 'insert', 'cre
  * by its token may not. It ends at the store before the driver would drop its connection.
  */
 export function commandFaults({ commandName, databaseName, command }: CommandStartedEvent): string[] {
-  const { maxTimeMS = Infinity, ...given } = command as Command;
-  const name = `${commandName} ${String(given[commandName])}`;
+  const { maxTimeMS = Infinity, ...sentCommand } = command as Command;
+  const name = `${commandName} ${String(sentCommand[commandName])}`;
   const hasLimit = maxTimeMS < readTimeoutMs || unlimited.includes(commandName);
   const faults = hasLimit ? [] : [`${name} takes up to ${maxTimeMS} ms`];
   const read = filterIn[commandName];
   if (!read || !/_g\d+$/.test(databaseName)) return faults;
-  const filter = read(given) ?? {};
+  const filter = read(sentCommand) ?? {};
   const among = (filter.orgId as { $in?: unknown[] } | undefined)?.$in ?? [filter.orgId];
   const isNamed = among.every((orgId) => typeof orgId === 'string');
   if (isNamed || (name === 'find apiKeys' && filter['state.tokenSha256'])) return faults;

@@ -42,15 +42,15 @@ async function holdAll(apiProcess: ApiProcess, count: number, from?: string): Pr
   return held;
 }
 
-describe('many idle clients', () => {
-  test('do not block others: a thousand cost at most 150 KB each', async () => {
+describe('idle connections', () => {
+  test('cost at most 150 kB each', async () => {
     const before = residentBytes(api);
     const idle: Socket[] = [];
-    // After a request a connection may be idle for 65 s. Before it, for 10 s: so only some open at once.
+    // A connection may be idle for 65 s after a request but only for 10 s before it, so they open in groups of 50.
     while (idle.length < 1_000) {
-      const some = await Promise.all(Array.from({ length: 50 }, () => open(api)));
-      expect(await Promise.all(some.map(isAdmitted))).toEqual(some.map(() => true));
-      idle.push(...some);
+      const sockets = await Promise.all(Array.from({ length: 50 }, () => open(api)));
+      expect(await Promise.all(sockets.map(isAdmitted))).toEqual(sockets.map(() => true));
+      idle.push(...sockets);
     }
     await expectAnswering(api);
     expect(idle.filter(({ destroyed }) => destroyed)).toEqual([]);
@@ -58,9 +58,9 @@ describe('many idle clients', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  test('above the connection limit are closed without an answer, until others leave', async () => {
+  test('above the connection limit are closed without an answer', async () => {
     const small = await apis.startServing({ ...apis.tls, API_CONNECTIONS_MAX: '20' });
-    // given that connections of each kind were opened and closed, and no longer count
+    // Connections of each kind that were opened and closed no longer count.
     for (let round = 0; round < 30; round += 1) {
       for (const isTls of [true, false]) {
         await open(small, isTls).then(
@@ -82,7 +82,7 @@ describe('many idle clients', () => {
     );
   });
 
-  test('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
+  test('from one address are closed above its limit, except those of trusted proxies', async () => {
     const settings = { API_TRUSTED_PROXIES: '127.0.0.1,127.0.0.9', API_CONNECTIONS_MAX: '100' };
     const small = await apis.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');
@@ -92,7 +92,7 @@ describe('many idle clients', () => {
     expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
     const proxied = await holdAll(small, 30, '127.0.0.9');
     expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
-    // a closed connection frees capacity for another
+    // A closed connection frees capacity for another connection.
     held.pop()?.destroy();
     held.push(...(await holdAll(small, 1, '127.0.0.2')));
     for (const socket of [...held, ...proxied]) socket.destroy();

@@ -33,7 +33,7 @@ test.each([...urls, '/v1/tickets?limit=1'])(
   },
 );
 
-test('accepts the strong form of the ETag and *, but no other ETag', async () => {
+test('only the strong form of the ETag and * count as a match besides the ETag', async () => {
   const tag = await etagOf('/v1/tickets');
   const ask = async (value: string) =>
     (await api.get('/v1/tickets', { headers: { 'If-None-Match': value } })).status;
@@ -41,30 +41,30 @@ test('accepts the strong form of the ETag and *, but no other ETag', async () =>
   expect([await ask('"other"'), await ask('nonsense'), await ask(tag.slice(0, -2))]).toEqual([200, 200, 200]);
 });
 
-test('does not hide an error behind a 304', async () => {
+test('a conditional request never replaces an error by 304', async () => {
   const headers = { 'If-None-Match': '*' };
   expect((await api.get('/v1/tickets/ti_none', { headers })).status).toBe(404);
   expect((await api.get('/v1/tickets?limit=0', { headers })).status).toBe(422);
   expect((await api.get('/v1/tickets', { headers, token: null })).status).toBe(401);
 });
 
-test('changes the ETag with the content or the query, but not with Data-As-Of', async () => {
+test('the ETag depends on the content and the query but not on Data-As-Of', async () => {
   const { database, control } = api.store;
-  const before = await etagOf('/v1/tickets');
-  expect(await etagOf('/v1/tickets?status=closed')).not.toBe(before);
+  const tag = await etagOf('/v1/tickets');
+  expect(await etagOf('/v1/tickets?status=closed')).not.toBe(tag);
   const completeTo = new Date('2026-03-01T00:00:00.000Z');
   await build.dataAsOf(control, completeTo);
   clock.nowMs += 2_000;
-  const later = await api.get('/v1/tickets', { headers: { 'If-None-Match': before } });
+  const later = await api.get('/v1/tickets', { headers: { 'If-None-Match': tag } });
   expect({ status: later.status, dataAsOf: later.headers.get('data-as-of') }).toEqual({
     status: 304,
     dataAsOf: completeTo.toISOString(),
   });
   await build.store(database, 'ticket', [build.ticket({ id: 'ti_2' })]);
-  expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
+  expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': tag } })).status).toBe(200);
 });
 
-test('counts a 304 against the rate limit, because it costs the same reads', async () => {
+test('a 304 counts against the rate limit, because it costs the same reads', async () => {
   for (const remaining of ['49', '48']) {
     const answer = await api.get('/v1/channels', { headers: { 'If-None-Match': '*' } });
     expect({ status: answer.status, remaining: answer.headers.get('ratelimit-remaining') }).toEqual({
@@ -74,16 +74,19 @@ test('counts a 304 against the rate limit, because it costs the same reads', asy
   }
 });
 
-test('has one ETag in every encoding, and compresses no short answer', async () => {
+test('a list has the same ETag in every encoding', async () => {
   const tags = new Set<string | null>();
   for (const encoding of ['identity', 'gzip', 'br'])
     tags.add(
       (await api.get('/v1/tickets', { headers: { 'Accept-Encoding': encoding } })).headers.get('etag'),
     );
   expect(tags.size).toBe(1);
-  const small = await api.get('/v1/knowledge/qa', {
+});
+
+test('a short answer is not compressed', async () => {
+  const short = await api.get('/v1/knowledge/qa', {
     token: tokens.b,
     headers: { 'Accept-Encoding': 'gzip' },
   });
-  expect(small.headers.get('content-encoding')).toBeNull();
+  expect(short.headers.get('content-encoding')).toBeNull();
 });

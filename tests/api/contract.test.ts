@@ -54,7 +54,7 @@ test('each list accepts the cursors that clients have stored', async () => {
 
 /** `api.get` checks every answer against its declared shape and headers, and that HEAD has no body. */
 describe.each(routes)('$path', ({ route, url, foreign }) => {
-  test('answers a key of the organization, with Data-As-Of', async () => {
+  test('answers a key of the organization with Data-As-Of', async () => {
     const answer = await api.get(url);
     expect(answer.status).toBe(200);
     // An empty list would prove nothing.
@@ -102,7 +102,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     // The API refuses a method only after authentication.
     ['POST', null, 401],
     ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, tokens.a, 405] as const),
-  ] as const)('serves GET alone: %s with the key %s is %i', async (method, token, status) => {
+  ] as const)('answers %s with the key %s by the status %i', async (method, token, status) => {
     const answer = await api.get(url, { method, token });
     expect(answer.status).toBe(status);
     if (method !== 'HEAD' && token) expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
@@ -115,8 +115,8 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
   });
 });
 
-describe('outside the routes', () => {
-  test('answers 404 at other paths, but only to callers with a key', async () => {
+describe('the API outside its routes', () => {
+  test('answers 404 at other paths only to callers with a key', async () => {
     for (const path of [
       '/',
       '/v1',
@@ -132,7 +132,7 @@ describe('outside the routes', () => {
     }
   });
 
-  test('answers /health without a key, over plain HTTP too', async () => {
+  test('answers /health without a key over plain HTTP', async () => {
     const answer = await api.get('/health', { token: null, headers: { 'X-Forwarded-Proto': 'http' } });
     expect({ status: answer.status, body: answer.json() }).toEqual({ status: 200, body: { status: 'ok' } });
     expect(answer.headers.get('request-id')).toMatch(/^req_/);
@@ -164,19 +164,22 @@ describe('outside the routes', () => {
   });
 });
 
-describe('states that decide visibility', () => {
+describe('the API with documents that it hides', () => {
   test.each([
     ['/v1/tickets/ti_gone', 'ticket_not_found'],
     ['/v1/conversations/conv_pending', 'conversation_not_found'],
     ['/v1/conversations/conv_pending/messages', 'conversation_not_found'],
     ['/v1/conversations/conv_old', 'conversation_not_found'],
-  ])('%s, deleted, without its channel or archived, is not found', async (path, code) => {
+  ])('answers 404 to %s, which is deleted, archived or without a channel', async (path, code) => {
     expectError(await api.get(path), 404, code);
   });
 
-  test('lists neither tombstones nor archived channels, of which the latter can be retrieved', async () => {
+  test('does not list tombstones and archived channels', async () => {
     expect((await api.get('/v1/tickets')).text).not.toContain('ti_gone');
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
+  });
+
+  test('retrieves an archived channel and the messages of an archived conversation', async () => {
     const { status } = (await api.get('/v1/channels/chan_old')).json() as { status: object };
     expect(status).toMatchObject({ state: 'archived', since: build.at });
     expect((await api.get('/v1/conversations/conv_old/messages')).status).toBe(200);

@@ -96,7 +96,8 @@ const ask = async (path: string): Promise<Answer> => {
 /** Reads all pages of a list, each of which must be 200. Returns the ids. */
 const readAllIds = async (url: string): Promise<(string | undefined)[]> => {
   const ids: (string | undefined)[] = [];
-  for (let cursor = ''; ;) {
+  let cursor = '';
+  for (;;) {
     const { status, body } = await ask(`${url}?limit=50${cursor}`);
     expect(status).toBe(200);
     ids.push(...(body.data ?? []).map(({ id }) => id));
@@ -118,7 +119,7 @@ beforeAll(async () => {
   for (const kind of listedKinds) await editAll(kind, editsOf(kind));
   await editAll(
     'conversation',
-    further.map((one) => ({ ...one, how: 'removed', field: `state.${one.field}` })),
+    further.map(({ id, field }) => ({ id, how: 'removed', field: `state.${field}` })),
   );
   const many = { ...build.ticket({ id: 'ti_many' }), orgId: 'org_b' };
   Object.assign(many.joined, { moreAfter: '0' });
@@ -146,7 +147,7 @@ const countOf = async (kind: string) => {
 describe.each(lists)(
   'the list $path with documents of the kind $kind that an operator has edited',
   ({ kind, url }) => {
-    test('the API answers every page, and names to the operator each document that it leaves out', async () => {
+    test('every page is answered, and the log names each document that the list leaves out', async () => {
       lines.splice(0);
       const before = await countOf(kind);
       const listed = new Set(await readAllIds(url));
@@ -173,7 +174,7 @@ describe.each(lists)(
       expect(named).not.toContain(untouchedId(kind));
     });
 
-    test('the API names a document in the log once a minute', async () => {
+    test('the log names a document once a minute', async () => {
       lines.splice(0);
       await readAllIds(url);
       expect(lines).toEqual([]);
@@ -185,7 +186,7 @@ test.each([
   ['ticket', '/v1/tickets'],
   ['channel', '/v1/channels'],
 ] as const)(
-  'a %s that lists leave out is an internal error by itself, never absent, and the log has its id',
+  'the request of a %s that lists leave out is an internal error, and the log has its id',
   async (kind, path) => {
     lines.splice(0);
     const listed = new Set(await readAllIds(path));
@@ -201,7 +202,7 @@ test.each([
   },
 );
 
-test('a parent is sent without its unreadable children: messages or conversations', async () => {
+test('a conversation or ticket is sent without its unreadable messages or conversations', async () => {
   const { status, body } = await ask('/v1/conversations/conv_1');
   const messages = (body.messages as { id: string }[]).map(({ id }) => id);
   expect(status).toBe(200);
@@ -214,7 +215,7 @@ test('a parent is sent without its unreadable children: messages or conversation
   }
 });
 
-test('a conversation that cannot be read is an internal error, and so are its messages', async () => {
+test('requests of an unreadable conversation and of its messages are internal errors', async () => {
   await editAll('conversation', [{ id: 'conv_1', field: 'state.updatedAt', how: 'removed' }]);
   for (const path of ['/v1/conversations/conv_1', '/v1/conversations/conv_1/messages']) {
     expect((await ask(path)).status).toBe(500);
@@ -222,7 +223,7 @@ test('a conversation that cannot be read is an internal error, and so are its me
   }
 });
 
-test('verify calls no document unreadable that the projector could have written', async () => {
-  for (const kind of kinds.filter((one) => !listedKinds.includes(one) && one !== 'conversation'))
-    expect(await unreadable(kind)).toEqual(new Set());
+test('verify reports no document that the projector could have written as unreadable', async () => {
+  const unedited = kinds.filter((kind) => !listedKinds.includes(kind) && kind !== 'conversation');
+  for (const kind of unedited) expect(await unreadable(kind)).toEqual(new Set());
 });

@@ -126,14 +126,17 @@ const searches: [string, { status?: string[] }, number][] = [
 const ticketsAfter = (after: string | null, query: TicketListQuery) =>
   ticketPageQuery({ orgId: 'org_a', ...query, filters: ticketFilters(query), after });
 
-describe.each(positions)('a page at %s of 100,000 is one index range', (_, after) => {
-  describe.each(ticketSorts)('tickets by %s', (sort) => {
-    test.each(searches)('of %s', async (_title, status, ranges) => {
-      const query = ticketListQuery.parse({ sort, ...status });
-      await expectOneRange(ticketsAfter(after, query), ranges);
-    });
+describe.each(positions)('a page at %s of 100,000 documents', (_, after) => {
+  describe.each(ticketSorts)('of tickets by %s', (sort) => {
+    test.each(searches)(
+      'of %s reads one index range for each chosen status',
+      async (_title, status, ranges) => {
+        const query = ticketListQuery.parse({ sort, ...status });
+        await expectOneRange(ticketsAfter(after, query), ranges);
+      },
+    );
 
-    test('between two dates', async () => {
+    test('between two dates reads one index range', async () => {
       const field = sort.replace('-', '');
       const query = ticketListQuery.parse({
         sort,
@@ -143,14 +146,14 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
       await expectOneRange(ticketsAfter(after, query), 1);
     });
 
-    const [other, few] = sort.includes('created')
+    const [otherDate, few] = sort.includes('created')
       ? ['updatedAt', 'updatedAt[gte]=2026-01-02T03:46:39Z']
       : ['createdAt', 'createdAt[lte]=2026-01-01T00:00:10Z'];
     describe.each([
-      ['most', `${other}[gte]=2026-01-01T01:00:00Z`],
+      ['most', `${otherDate}[gte]=2026-01-01T01:00:00Z`],
       ['few', few],
-    ])('%s of which match the other date, which the same index contains', (__, bound) => {
-      test.each(searches)('of %s', async (___, status, ranges) => {
+    ])('%s of which match the other date', (__, bound) => {
+      test.each(searches)('of %s scans a bounded number of index entries', async (___, status, ranges) => {
         const query = ticketListQuery.parse({ sort, ...status, ...Object.fromEntries([bound.split('=')]) });
         await expectBoundedScan(ticketsAfter(after, query), ranges);
       });
@@ -167,10 +170,10 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     ['channels', channelPageQuery({ orgId: 'org_a', limit, after })],
     ['channels of a type', channelPageQuery({ orgId: 'org_a', limit, type: 'email', after })],
     ['Q&As', qaPageQuery({ orgId: 'org_a', limit, after })],
-  ])('of %s', (_title, query) => expectOneRange({ ...query, limit }, 1));
+  ])('of %s reads one index range', (_title, query) => expectOneRange({ ...query, limit }, 1));
 });
 
-test('the start of several threads is one range for each, in their order', async () => {
+test('a read of the starts of several threads reads one index range for each thread', async () => {
   const wanted = ['conv_0', 'conv_1', 'conv_2'].map((conversationId) => ({ orgId: 'org_a', conversationId }));
   const plan = await explain(findThreads(wanted));
   expect(plan).toMatchObject({ scans: ['thread'], sorts: false, readsAll: false });
@@ -180,7 +183,7 @@ test('the start of several threads is one range for each, in their order', async
   });
 });
 
-test('a sweep reads the conversations that may have expired, and no others', async () => {
+test('a sweep reads only the conversations that may have expired', async () => {
   const channel = { id: 'chan_1', orgId: 'org_a' };
   const upTo = new Date(epochMs + 99 * stepMs);
   const plan = planOf(await createdCursor(store.database, channel, '', upTo).explain('executionStats'));
@@ -189,7 +192,7 @@ test('a sweep reads the conversations that may have expired, and no others', asy
   expectExamined([plan], ([read]) => expect(read).toEqual({ keys: 100, documents: 100 }));
 });
 
-test('every index with a sort key has its queries here', () => {
+test('this file explains a query for every index with a sort key', () => {
   const lists = Object.entries(resources).flatMap(([kind, { indexes }]) =>
     indexes.filter(({ key }) => JSON.stringify(key).includes('"by')).map(({ name }) => `${kind} ${name}`),
   );

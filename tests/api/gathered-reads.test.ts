@@ -34,13 +34,13 @@ beforeEach(() => api.commands.splice(0));
 const finds = (collection = 'tickets') =>
   api.commands.flatMap(({ command }) => (command.find === collection ? [command] : []));
 
-const idOf = (found: object | null) => (found as { state: { id: string } } | null)?.state.id ?? null;
+const idOf = (document: object | null) => (document as { state: { id: string } } | null)?.state.id ?? null;
 
-test('requests that come during a query share the next one, and each sees its own organization alone', async () => {
+test('requests that arrive during a query share the next query across organizations', async () => {
   const a = open('org_a');
   const otherKey = open('org_a', 'key_2');
   const b = open('org_b');
-  const found = await Promise.all([
+  const documents = await Promise.all([
     a.find(shape, 'ti_1'),
     a.find(shape, 'ti_2'),
     b.find(shape, 'ti_2'),
@@ -49,7 +49,7 @@ test('requests that come during a query share the next one, and each sees its ow
     otherKey.find(shape, 'ti_2'),
     otherKey.find(shape, 'ti_none'),
   ]);
-  expect(found.map(idOf)).toEqual(['ti_1', 'ti_2', null, 'ti_b', null, 'ti_2', null]);
+  expect(documents.map(idOf)).toEqual(['ti_1', 'ti_2', null, 'ti_b', null, 'ti_2', null]);
   const filters = finds().map(({ filter }) => filter as object);
   expect(filters).toHaveLength(2);
   // In any order: if the first query still waits for its connection after 20 ms, the second query no longer waits for
@@ -61,23 +61,26 @@ test('requests that come during a query share the next one, and each sees its ow
   });
 });
 
-test('requests that read other fields of the same document share no query', async () => {
-  const one = open('org_a');
-  const other = open('org_a');
+test('requests for different fields of a document do not share a query', async () => {
+  const idReader = open('org_a');
+  const titleReader = open('org_a');
   const titles = { kind: 'ticket' as const, projection: { 'state.title': 1 } };
-  const found = await Promise.all([
-    one.find(shape, 'ti_3'),
-    one.find(shape, 'ti_1'),
-    other.find(titles, 'ti_1'),
+  const documents = await Promise.all([
+    idReader.find(shape, 'ti_3'),
+    idReader.find(shape, 'ti_1'),
+    titleReader.find(titles, 'ti_1'),
   ]);
   const { title } = build.ticket({ id: 'ti_1' }).state;
-  expect(found.slice(1).map((document) => document?.state as unknown)).toEqual([{ id: 'ti_1' }, { title }]);
+  expect(documents.slice(1).map((document) => document?.state as unknown)).toEqual([
+    { id: 'ti_1' },
+    { title },
+  ]);
 });
 
-test('documents that are too large for one reply together are all found', async () => {
-  const whole = { kind: 'ticket' as const, projection: { 'state.id': 1, filler: 1 } };
-  const found = await Promise.all(largeIds.map((id) => open('org_a').find(whole, id)));
-  expect(found.map(idOf)).toEqual(largeIds);
+test('all documents of a query are found although they do not fit into one reply', async () => {
+  const withFiller = { kind: 'ticket' as const, projection: { 'state.id': 1, filler: 1 } };
+  const documents = await Promise.all(largeIds.map((id) => open('org_a').find(withFiller, id)));
+  expect(documents.map(idOf)).toEqual(largeIds);
   // No reply leaves a cursor in the store.
   expect(finds().map(({ singleBatch }) => singleBatch as unknown)).toEqual([true, true, true]);
 });
@@ -90,7 +93,7 @@ test('reads have the read concern of the connection string', async () => {
   expect(finds('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
 });
 
-test('a client that leaves takes no answer away from others', async () => {
+test('a client that leaves does not end the shared query of other clients', async () => {
   const leaving = open('org_a');
   const staying = open('org_b');
   const reads = [leaving.find(shape, 'ti_1'), staying.find(shape, 'ti_b'), leaving.find(shape, 'ti_2')];
@@ -110,18 +113,18 @@ async function read(orgId: string, conversationId: string): Promise<string[]> {
   return ids;
 }
 
-test('threads that are read together share a query, and each is complete', async () => {
-  const all = { ...threads, conv_5: 0 };
+test('threads that are read at the same time share a query', async () => {
+  const lengths = { ...threads, conv_5: 0 };
   // The budget admits few reads at once until it knows the size of an organization's messages.
   await Promise.all([read('org_a', 'conv_1'), read('org_b', 'conv_b')]);
   api.commands.splice(0);
-  const found = await Promise.all([
-    ...Object.keys(all).map((id) => read('org_a', id)),
+  const threadIds = await Promise.all([
+    ...Object.keys(lengths).map((id) => read('org_a', id)),
     read('org_b', 'conv_b'),
     read('org_b', 'conv_1'),
   ]);
-  expect(found).toEqual([
-    ...Object.entries(all).map(([id, length]) => build.thread(id, length).map(({ state }) => state?.id)),
+  expect(threadIds).toEqual([
+    ...Object.entries(lengths).map(([id, length]) => build.thread(id, length).map(({ state }) => state?.id)),
     ['msg_b'],
     [],
   ]);
@@ -132,7 +135,7 @@ test('threads that are read together share a query, and each is complete', async
   expect(together.toSorted()).toEqual(['conv_1', 'conv_2', 'conv_3', 'conv_4', 'conv_5', 'conv_b']);
 });
 
-test('the start of a thread is at most 100 messages, and of several threads 500 in all', async () => {
+test('the start of a thread has at most 100 messages, and the starts of several threads have at most 500', async () => {
   await read('org_a', 'conv_1');
   api.commands.splice(0);
   await Promise.all(Object.keys(threads).map((id) => open('org_a').findThread(id)));
@@ -142,16 +145,16 @@ test('the start of a thread is at most 100 messages, and of several threads 500 
   expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 500]);
 });
 
-test('the start of a thread ends before its messages are larger than 2 MB', async () => {
+test('a read of large messages ends before they exceed 2 MB', async () => {
   const { documents: messages, isComplete } = await open('org_a').findThread('conv_large');
   expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
-  // and the rest is read in replies of that size: one message, and one more to know whether others follow
+  // Each further reply has one message, and one more that shows whether others follow.
   api.commands.splice(0);
   expect(await read('org_a', 'conv_large')).toHaveLength(3);
   expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 2, 2]);
 });
 
-test('a page of large messages ends early, and the next one continues after it', async () => {
+test('a page of large messages ends early, and the next page continues after it', async () => {
   const page = async (after = '') => {
     const path = `/v1/conversations/conv_large/messages?limit=100${after}`;
     const { data, hasMore, nextCursor } = listOf(await api.get(path));
@@ -165,7 +168,7 @@ test('a page of large messages ends early, and the next one continues after it',
   expect(await page(`&startingAfter=${second.nextCursor}`)).toEqual(last);
 });
 
-test('a thread is empty only if its collection exists', async () => {
+test('a thread without messages is an error if its collection does not exist', async () => {
   const dropped = testReaders(() => Promise.reject(new Error('dropped')));
   await expect(open('org_a', 'key_1', dropped).findThread('conv_5')).rejects.toThrow('dropped');
 });

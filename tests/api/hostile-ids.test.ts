@@ -61,32 +61,35 @@ function documentWith(text: string, kind: Kind, { orgId, rest }: Owner) {
 /** The documents of an organization in a generation. */
 function ownedBy(owner: Owner, generation: number) {
   const { orgId, rest, mark, token } = owner;
-  const of = { orgId };
+  const organization = { orgId };
   const text = `${mark} of generation ${generation}`;
   const conversationId = `conv_${rest}`;
   const summary = { ...build.ticketJoined().conversations[0], id: conversationId } as never;
   const joined = build.ticketJoined({ conversations: [summary] });
   return {
-    apiKey: build.apiKey(token, { id: `key_${rest}`, name: text }, of),
-    ticket: build.ticket({ id: `ti_${rest}`, title: text }, { ...of, joined }),
-    conversation: build.conversation({ id: conversationId, title: text }, of),
+    apiKey: build.apiKey(token, { id: `key_${rest}`, name: text }, organization),
+    ticket: build.ticket({ id: `ti_${rest}`, title: text }, { ...organization, joined }),
+    conversation: build.conversation({ id: conversationId, title: text }, organization),
     plain: plainKinds.map((kind) => [kind, documentWith(text, kind, owner)] as const),
     messages: [1, 2, 3].map((number) =>
-      build.message({ id: `msg_${number}${rest}`, conversationId, content: `${text} ${number}` }, of),
+      build.message(
+        { id: `msg_${number}${rest}`, conversationId, content: `${text} ${number}` },
+        organization,
+      ),
     ),
   };
 }
 
 function documentsOf(generation: number) {
-  const all = owners.map((owner) => ownedBy(owner, generation));
+  const owned = owners.map((owner) => ownedBy(owner, generation));
   return {
-    apiKey: all.map(({ apiKey }) => apiKey),
-    ticket: all.map(({ ticket }) => ticket),
-    conversation: all.map(({ conversation }) => conversation),
+    apiKey: owned.map(({ apiKey }) => apiKey),
+    ticket: owned.map(({ ticket }) => ticket),
+    conversation: owned.map(({ conversation }) => conversation),
     ...Object.fromEntries(
-      plainKinds.map((kind) => [kind, all.flatMap(({ plain }) => new Map(plain).get(kind) ?? [])]),
+      plainKinds.map((kind) => [kind, owned.flatMap(({ plain }) => new Map(plain).get(kind) ?? [])]),
     ),
-    message: all.flatMap(({ messages }) => messages),
+    message: owned.flatMap(({ messages }) => messages),
   };
 }
 
@@ -115,12 +118,12 @@ function idIn(path: string, { rest }: Owner): string {
 /** Every route, with the ids of an organization. Lists have pages of two. */
 const pathsOf = (owner: Owner): string[] =>
   routes.map(({ path, route }) => {
-    const own = path.replace(':id', () => idIn(path, owner));
-    return 'startingAfter' in route.query.shape ? `${own}?limit=2` : own;
+    const ownPath = path.replace(':id', () => idIn(path, owner));
+    return 'startingAfter' in route.query.shape ? `${ownPath}?limit=2` : ownPath;
   });
 
 /** The requests of each organization that its rate limit has counted, by token. */
-const asked = new Map<string, number>();
+const countedRequests = new Map<string, number>();
 
 /**
  * Asks again while the API answers 503 with `Retry-After`, as a client does: under a load that takes a slow machine ten
@@ -130,7 +133,10 @@ async function ask(owner: Owner, path: string): Promise<Answer> {
   for (;;) {
     const answer = await api.get(path, { token: owner.token });
     // Without the header the request was refused before it was counted.
-    if (answer.headers.has('ratelimit-remaining')) asked.set(owner.token, (asked.get(owner.token) ?? 0) + 1);
+    if (answer.headers.has('ratelimit-remaining')) {
+      const earlier = countedRequests.get(owner.token) ?? 0;
+      countedRequests.set(owner.token, earlier + 1);
+    }
     if (answer.status !== 503) return answer;
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -152,16 +158,17 @@ async function askAlone(owner: Owner): Promise<string[]> {
 const askAtOnce = (owner: Owner): Promise<string[]> =>
   Promise.all(pathsOf(owner).map((path) => bodyOf(owner, path)));
 
-let alone: string[][];
+/** The answers to single requests of each organization. */
+let answersAlone: string[][];
 
 beforeAll(async () => {
-  alone = [];
-  for (const owner of owners) alone.push(await askAlone(owner));
+  answersAlone = [];
+  for (const owner of owners) answersAlone.push(await askAlone(owner));
 });
 
-test('every organization gets its own documents alone', () => {
+test('an organization gets only its own documents', () => {
   const marks = owners.map(({ mark }) => mark);
-  for (const [index, bodies] of alone.entries()) {
+  for (const [index, bodies] of answersAlone.entries()) {
     for (const body of bodies) {
       expect(body).toMatch(/^200 /);
       expect(marks.filter((mark) => body.includes(mark))).toEqual([marks[index]]);
@@ -169,13 +176,14 @@ test('every organization gets its own documents alone', () => {
   }
 });
 
-test('the ids get the same answers when all are requested at once and share queries', async () => {
-  for (let round = 0; round < 5; round += 1) expect(await Promise.all(owners.map(askAtOnce))).toEqual(alone);
+test('concurrent requests that share queries get the same answers as single requests', async () => {
+  for (let round = 0; round < 5; round += 1)
+    expect(await Promise.all(owners.map(askAtOnce))).toEqual(answersAlone);
 });
 
-test('no organization finds the documents or uses the cursors of another one', async () => {
+test('an organization can neither find documents nor use cursors of another organization', async () => {
   for (const pair of pairs) {
-    for (const [own, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
+    for (const [asking, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
       const thread = (owner: Owner) => `/v1/conversations/conv_${encodeURIComponent(owner.rest)}/messages`;
       const { nextCursor } = listOf(await ask(other, `${thread(other)}?limit=2`));
       const after = `limit=2&startingAfter=${nextCursor}`;
@@ -183,10 +191,10 @@ test('no organization finds the documents or uses the cursors of another one', a
         thread(other),
         `/v1/tickets/ti_${encodeURIComponent(other.rest)}`,
         `/v1/channels/${encodeURIComponent(other.rest)}`,
-        `${thread(own)}?${after}`,
+        `${thread(asking)}?${after}`,
         `/v1/tickets?${after}`,
       ];
-      const answers = await Promise.all(paths.map((path) => ask(own, path)));
+      const answers = await Promise.all(paths.map((path) => ask(asking, path)));
       expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 422, 422]);
       const last = await bodyOf(other, `${thread(other)}?${after}`);
       expect(last).toContain(`${other.mark} of generation 1 3`);
@@ -194,7 +202,7 @@ test('no organization finds the documents or uses the cursors of another one', a
   }
 });
 
-test('during a promotion each answer is one of the organization, of the one generation or of the other', async () => {
+test('each answer during a promotion has documents of the organization from one generation', async () => {
   const { control, name } = api.store;
   const next = generationDatabase(control.client, name, 2);
   await ensureIndexes(next);
@@ -205,7 +213,10 @@ test('during a promotion each answer is one of the organization, of the one gene
   await build.dataAsOf(control, new Date(), 2);
   const at = new Date();
   const generations = [1, 2].map((number) => ({
-    ...{ number, projectionVersion, since: at, registeredAt: at },
+    number,
+    projectionVersion,
+    since: at,
+    registeredAt: at,
     state: number === 2 ? ('active' as const) : ('standby' as const),
   }));
   seen.push(await Promise.all(owners.map(askAtOnce)));
@@ -213,18 +224,19 @@ test('during a promotion each answer is one of the organization, of the one gene
   while (!isServed()) seen.push(await Promise.all(owners.map(askAtOnce)));
   for (const answers of seen) {
     for (const [index, bodies] of answers.entries()) {
-      for (const [of, body] of bodies.entries()) {
-        const before = alone[index]?.[of] ?? '';
-        expect([before, before.replaceAll(' of generation 1', ' of generation 2')]).toContain(body);
+      for (const [position, body] of bodies.entries()) {
+        const ofFirst = answersAlone[index]?.[position] ?? '';
+        const ofSecond = ofFirst.replaceAll(' of generation 1', ' of generation 2');
+        expect([ofFirst, ofSecond]).toContain(body);
       }
     }
   }
 });
 
-test('each key has a window of its own', async () => {
+test('each key has its own rate limit window', async () => {
   for (const owner of owners) {
     const { headers } = await ask(owner, '/v1/knowledge/qa');
-    expect(Number(headers.get('ratelimit-remaining'))).toBe(limit - (asked.get(owner.token) ?? 0));
+    expect(Number(headers.get('ratelimit-remaining'))).toBe(limit - (countedRequests.get(owner.token) ?? 0));
   }
 });
 
@@ -239,16 +251,16 @@ describe('the counters of a process', () => {
     ];
   });
 
-  test.each(callers)('do not mix %j, %j and %j', (...some) => {
+  test.each(callers)('do not mix %j, %j and %j', (...similarCallers) => {
     const use = createUseCounter();
     const bytes = createExpectedBytes(() => 0);
     const limiter = createMemoryRateLimiter({ limit: { requests: 2, windowSeconds: 60 }, nowMs: () => 0 });
-    const [first] = some;
+    const [first] = similarCallers;
     if (!first) throw new Error('no caller');
     use.add(first, 5);
     bytes.record(first.orgId, 'ticket', { replyItems: 1, replyBytes: 1_000 });
     limiter.consume(first.keyId);
-    for (const other of some.slice(1)) {
+    for (const other of similarCallers.slice(1)) {
       expect(use.of(other)).toEqual({ all: 5, org: other.orgId === first.orgId ? 5 : 0, key: 0 });
       if (other.orgId !== first.orgId)
         expect(bytes.estimate(other.orgId, { kind: 'ticket', items: 21 })).toBe(replyBytesMax);

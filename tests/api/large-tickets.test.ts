@@ -24,7 +24,7 @@ const withJoined = (stored: Stored, joined: Parameters<typeof build.conversation
   joined: build.conversationJoined(joined),
 });
 
-/** Some have expired, and some have no channel yet; both kinds are among the embedded ones and after them. */
+/** Some conversations have expired, and some have no channel yet. Both kinds are embedded and not embedded. */
 const isHidden = (index: number) => index % 50 === 7 || index % 70 === 9;
 const mixed = Array.from({ length: size }, (_, index) => {
   if (index % 50 === 7) {
@@ -69,7 +69,7 @@ const ticketIn = async (path: string, id: string) =>
   (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
 
 describe('a ticket with 1,000 conversations', () => {
-  test('contains each visible one in full, in order and once, when retrieved', async () => {
+  test('contains each visible conversation once and in order when a client retrieves it', async () => {
     const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
     expect(conversations).toEqual(
       visible.map(({ state }) => ({
@@ -84,12 +84,12 @@ describe('a ticket with 1,000 conversations', () => {
     );
   });
 
-  test('refers to each visible one, in order and once, when listed', async () => {
+  test('refers to each visible conversation once and in order in a list', async () => {
     const ticket = await ticketIn('/v1/tickets?status=open&limit=100', 'ti_1');
     expect(ticket?.conversations).toEqual(referencesOf(visible));
   });
 
-  test('contains a conversation once that has moved after the embedded ones meanwhile', async () => {
+  test('contains a conversation once that moves behind the embedded conversations during the read', async () => {
     const moved = few[10];
     const collection = api.store.database.collection<{ _id: string }>(resources.conversation.collection);
     const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
@@ -99,13 +99,13 @@ describe('a ticket with 1,000 conversations', () => {
   });
 });
 
-describe('a page of tickets for which 20,000 conversations were read', () => {
+describe('a page of tickets with more than 20,000 conversations', () => {
   const page = (after: string | null) =>
     api.get(
       `/v1/tickets?status=closed&sort=createdAt&limit=100${after === null ? '' : `&startingAfter=${after}`}`,
     );
 
-  test('ends there with complete tickets, and the next page continues after it', async () => {
+  test('ends after a complete ticket, and the next page continues after it', async () => {
     const first = listOf(await page(null));
     expect(first.data.map(({ id }) => id)).toEqual(['ti_few', 'ti_huge']);
     expect((first.data[1] as Ticket).conversations).toEqual(referencesOf(huge));

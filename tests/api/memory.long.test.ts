@@ -1,6 +1,6 @@
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
 import { eventually } from '../support/eventually.ts';
-import { peakMegabytes, residentBytes } from '../support/memory.ts';
+import { mebibyte, peakMegabytes, residentBytes } from '../support/memory.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { holdUnread, metricOf } from './raw-socket.ts';
@@ -45,15 +45,15 @@ afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(api))} MB resid
  * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.
  */
 const leaveUnread = async (org: number) => {
-  const asked = Array.from({ length: connectionsPerOrganization }, () =>
+  const requests = Array.from({ length: connectionsPerOrganization }, () =>
     holdUnread(api, `/v1/conversations/conv_${org}`, tokenOf(org)),
   );
-  const sockets = await Promise.all(asked);
+  const sockets = await Promise.all(requests);
   return () => sockets.forEach((socket) => socket.destroy());
 };
 
-test('while every organization leaves its responses unread, the next one gets its data in bounded memory', async () => {
-  // given an organization that the API does not know yet, with one ticket
+test('an organization gets its data in bounded memory while all others leave responses unread', async () => {
+  // The API does not know this organization yet.
   const { database } = apis.store;
   const orgId = 'org_new';
   await build.store(database, 'apiKey', [build.apiKey(tokenOf('new'), { id: 'key_new' }, { orgId })]);
@@ -73,7 +73,7 @@ test('while every organization leaves its responses unread, the next one gets it
   expect(await metricOf(api, 'api_reads_waiting')).toBe(0);
 });
 
-test('a conversation of 100,000 messages is served in order, with memory independent of its length', async () => {
+test('a conversation of 100,000 messages is served in memory that does not depend on its length', async () => {
   const fresh = await apis.startServing();
   const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`)).text;
   // The same amount in shorter threads loads the code, fills the pools and grows V8's young generation to its limit.
@@ -88,6 +88,6 @@ test('a conversation of 100,000 messages is served in order, with memory indepen
   const shown = conversationSchema.parse(JSON.parse(text)).messages;
   expect(shown).toHaveLength(lengths.conv_long);
   expect(shown.every(({ id }, index) => id === `msg_${String(index).padStart(6, '0')}`)).toBe(true);
-  process.stdout.write(`RSS growth ${Math.round(growth / 1_048_576)} MB for ${text.length} characters\n`);
-  expect(growth / 1_048_576).toBeLessThan(35);
+  process.stdout.write(`RSS growth ${Math.round(growth / mebibyte)} MB for ${text.length} characters\n`);
+  expect(growth / mebibyte).toBeLessThan(35);
 });

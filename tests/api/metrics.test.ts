@@ -7,11 +7,11 @@ import { host, metricOf } from './raw-socket.ts';
 
 const apis = useApiProcesses();
 
-test('the metrics show the connections to MongoDB that are in use and idle, by pool', async () => {
+test('the metrics show the used and idle connections of each pool to MongoDB', async () => {
   const api = await apis.startServing();
   const connections = (pool: string, state: string) =>
     metricOf(api, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
-  // The monitor of the pools, polls and traces may use any of them at the moment.
+  // The monitor of the pools, polls and traces may use a connection at any moment.
   await eventually(async () => (await connections('data', 'in_use')) === 0);
   await eventually(async () => (await connections('data', 'idle')) > 0);
   await eventually(async () => (await connections('auth', 'idle')) > 0);
@@ -19,7 +19,7 @@ test('the metrics show the connections to MongoDB that are in use and idle, by p
   await eventually(async () => (await waiting()) === 0);
 });
 
-test('the metrics show no age of data before it has read any', async () => {
+test('the metrics show the age 0 before the API has read data', async () => {
   const name = `${apis.store.name}_empty`;
   const api = await apis.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
   const { client } = apis.store;
@@ -30,7 +30,7 @@ test('the metrics show no age of data before it has read any', async () => {
   await client.db(name).dropDatabase();
 });
 
-test('the metrics show the first gap in the log of the served generation, until an operator has accepted it', async () => {
+test('the metrics show the first log gap of the served generation until an operator accepts it', async () => {
   const { control } = apis.store;
   const api = await apis.startServing();
   const shown = (gap: number) =>
@@ -50,7 +50,7 @@ test('the metrics show the first gap in the log of the served generation, until 
   await shown(0);
 });
 
-test('the metrics have one series for each kind of route, although clients without a key request random paths', async () => {
+test('the metrics have one series for each kind of route although clients request random paths', async () => {
   const api = await apis.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];

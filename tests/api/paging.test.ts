@@ -42,19 +42,19 @@ const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreat
     .toSorted((a, b) => Buffer.compare(Buffer.from(a[field] ?? ''), Buffer.from(b[field] ?? '')))
     .map(({ _id }) => _id);
 
-const other = { orgId: 'org_b' };
+const otherOrganization = { orgId: 'org_b' };
 /** An id with the characters that separate the links of a `Link` header. */
 const bracketed = 'conv_<>";rel="next"';
 const api = useApi({
-  ticket: [...tickets, build.ticket({ id: 'ti_foreign' }, other)],
+  ticket: [...tickets, build.ticket({ id: 'ti_foreign' }, otherOrganization)],
   conversation: ['conv_1', 'conv_2', bracketed].map((id) => build.conversation({ id })),
   message: [
     ...messages,
     ...['msg_x', 'msg_y'].map((id) => build.message({ id, conversationId: bracketed })),
-    build.message({ id: 'msg_foreign' }, other),
+    build.message({ id: 'msg_foreign' }, otherOrganization),
   ],
-  qa: [...qas, build.qa({ id: 'qa_foreign' }, other)],
-  channel: [...channels, build.channel({ id: 'chan_f' }, other)],
+  qa: [...qas, build.qa({ id: 'qa_foreign' }, otherOrganization)],
+  channel: [...channels, build.channel({ id: 'chan_f' }, otherOrganization)],
 });
 
 describe.each(ticketSorts)('reading tickets by %s', (sort) => {
@@ -64,16 +64,19 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
     return sort.startsWith('-') ? ids.reverse() : ids;
   };
 
-  test.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
-    const open = tickets.filter(({ state }) => state.status === 'open');
-    // Pages of one item take long, so they read only the open tickets.
-    const filter = limit === 1 ? '&status=open' : '';
-    const found = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
-    expect(found).toEqual(ordered(limit === 1 ? open : tickets));
-  });
+  test.each([1, 7, 20, 100])(
+    'returns each ticket once in pages of %d, with ties in the order of ids',
+    async (limit) => {
+      const open = tickets.filter(({ state }) => state.status === 'open');
+      // Pages of one item take long, so they read only the open tickets.
+      const filter = limit === 1 ? '&status=open' : '';
+      const ids = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
+      expect(ids).toEqual(ordered(limit === 1 ? open : tickets));
+    },
+  );
 
   test.each(['createdAt', 'updatedAt'] as const)(
-    'returns only those between two instants of %s',
+    'returns only the tickets between two instants of %s',
     async (date) => {
       const from = '2026-01-01T00:00:03Z';
       const to = '2026-01-01T00:00:09Z';
@@ -89,19 +92,23 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
     },
   );
 
-  describe('with a bound on the other date, which does not narrow the range', () => {
+  describe('with a bound on the other date', () => {
     const scanEntriesMax = 100;
     const scanning = useOpened(() => startApi(api.store, { bounds: { scanEntriesMax } }));
     const [date, by, steps] = sort.endsWith('createdAt')
       ? (['updatedAt', 'gte', [99, 44, 4]] as const)
       : (['createdAt', 'lte', [-99, 1, 15]] as const);
 
-    const three = ticketStatuses.slice(0, 3);
+    const threeStatuses = ticketStatuses.slice(0, 3);
     test.each(
-      [ticketStatuses, three].flatMap((statuses) =>
-        steps.map((step) => ({ statuses, bound: instantOf(step), ranges: statuses === three ? 3 : 1 })),
+      [ticketStatuses, threeStatuses].flatMap((statuses) =>
+        steps.map((step) => ({
+          statuses,
+          bound: instantOf(step),
+          ranges: statuses === threeStatuses ? 3 : 1,
+        })),
       ),
-    )('returns each once, although a page scans few entries: $bound, $statuses', async (search) => {
+    )('returns each ticket once although a page scans few entries: $bound, $statuses', async (search) => {
       const { statuses, bound, ranges } = search;
       const limit = new Date(bound);
       const inRanges = tickets.filter(({ state }) => statuses.includes(state.status));
@@ -127,7 +134,7 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
   });
 });
 
-test('a list queries the store once if no scan has to be limited', async () => {
+test('a list queries the store once if its scan has no limit', async () => {
   for (const path of [
     '/v1/tickets',
     '/v1/tickets?status=open',
@@ -140,23 +147,23 @@ test('a list queries the store once if no scan has to be limited', async () => {
   }
 });
 
-describe('reading the other lists', () => {
+describe('a list without a choice of order', () => {
   test.each([
     ['/v1/conversations/conv_1/messages', messages],
     ['/v1/knowledge/qa', qas],
     ['/v1/channels', channels],
     ['/v1/channels?type=chatbot', channels.filter(({ state }) => state.type === 'chatbot')],
-  ])('%s returns each once, oldest first', async (path, documents) => {
+  ])('of %s has each item once in the order of creation', async (path, documents) => {
     expect(await readAllPages(api.get, path, 7)).toEqual(inOrder(documents));
   });
 
-  test('embeds every message in its conversation in the same order', async () => {
+  test('of messages has the order of the messages in their conversation', async () => {
     const answer = await api.get('/v1/conversations/conv_1');
     const body = answer.json() as { messages: { id: string }[] };
     expect(body.messages.map(({ id }) => id)).toEqual(inOrder(messages));
   });
 
-  test('returns no cursor on an empty last page', async () => {
+  test('has no cursor if it is empty', async () => {
     const answer = await api.get('/v1/conversations/conv_2/messages');
     expect(answer.json()).toEqual({
       object: 'list',
@@ -174,7 +181,7 @@ describe('a cursor', () => {
   const use = (path: string, cursor: string, token = tokens.a) =>
     api.get(`${path}${path.includes('?') ? '&' : '?'}startingAfter=${cursor}`, { token });
 
-  test('is refused with another sort, other filters, another list and by another organization', async () => {
+  test('is refused with another sort, filter, list or organization', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open');
     expect((await use('/v1/tickets?status=open', cursor)).status).toBe(200);
     for (const [path, token] of [
@@ -214,13 +221,13 @@ describe('a cursor', () => {
     expect(errorOf(await use('/v1/conversations/conv_2/messages', cursor)).code).toBe('invalid_cursor');
   });
 
-  test('is accepted with another page size, and with the statuses in another order', async () => {
+  test('is accepted with another page size and another order of statuses', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open&status=closed');
     expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
   });
 });
 
-test('the header Link of each page leads to the next one, and keeps the filters', async () => {
+test('the Link header of each page leads to the next page with the same filters', async () => {
   const ids: string[] = [];
   const filters = 'sort=createdAt&status=open&status=closed&createdAt%5Bgte%5D=2026-01-01';
   let url: string | null = `/v1/tickets?limit=30&${filters}`;
@@ -236,7 +243,7 @@ test('the header Link of each page leads to the next one, and keeps the filters'
   expect(ids).toEqual(inOrder(expected));
 });
 
-test('the header Link is one link, even if the path of the request has its special characters', async () => {
+test('the Link header is one link although the path has special characters of the header', async () => {
   const path = `/v1/conversations/${bracketed}/messages?limit=1`;
   const answer = await begin({ port: Number(new URL(api.url).port), isTls: false }, path);
   answer.resume();

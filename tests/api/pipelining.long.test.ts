@@ -12,7 +12,7 @@ const apis = useApiProcesses({
   ticket: Array.from({ length: 100 }, (_, index) => build.ticket({ id: `ti_${index}` })),
 });
 
-/** Many requests on one connection, which stays open: no request asks the API to close it. */
+/** Many requests on one connection. No request asks the API to close the connection, so it stays open. */
 const pipelined = (path: string, count: number) =>
   requestText(path).replace('Connection: close\r\n', '').repeat(count);
 
@@ -21,7 +21,7 @@ test.each([
   ['/openapi.json', 20_000],
   ['/v1/tickets?limit=100', 20_000],
 ])(
-  'a client that pipelines %s endlessly is disconnected, and the API serves the others',
+  'a client that pipelines %s endlessly is disconnected without a delay for other clients',
   async (path, count) => {
     const api = await apis.startServing();
     const refused = await metricOf(api, 'api_connections_refused_total');
@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('a client that pipelines as many requests as may wait, and reads nothing, takes less than 150 kB of memory', async () => {
+test('a client that pipelines the most allowed requests and reads nothing costs less than 150 kB', async () => {
   const api = await apis.startServing();
   const connections = 400;
   const openUnread = async () => {

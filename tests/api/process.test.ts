@@ -26,36 +26,40 @@ async function send(api: ApiProcess, bytes: string, secure = api.isTls): Promise
   return untilClosed(socket);
 }
 
-test('the API exits with code 2 if the certificate is invalid, or cannot be read because a setting has the key itself', async () => {
-  const cert = join(apis.folder, 'none.pem');
-  writeFileSync(cert, 'none');
-  for (const given of [{ API_TLS_CERT: cert }, { API_TLS_KEY: '-----BEGIN hunter2' }]) {
-    const settings = { ...apis.tls, MONGODB_URL: mongoUrl(), ...given };
+test.each(['API_TLS_CERT', 'API_TLS_KEY'])(
+  'the API exits with code 2 and names %s if its value is invalid',
+  async (setting) => {
+    const cert = join(apis.folder, 'none.pem');
+    writeFileSync(cert, 'none');
+    // The key itself is a frequent mistake for the path of its file. The error must not show the key.
+    const invalid = setting === 'API_TLS_CERT' ? cert : '-----BEGIN hunter2';
+    const settings = { ...apis.tls, MONGODB_URL: mongoUrl(), [setting]: invalid };
     const { exited, stderr } = startService('api', settings);
-    expect({ code: await exited, stderr: stderr() }).toEqual({
-      code: 2,
-      stderr: containing(Object.keys(given).join()),
-    });
+    expect({ code: await exited, stderr: stderr() }).toEqual({ code: 2, stderr: containing(setting) });
     expect(stderr()).not.toContain('hunter2');
-  }
-});
+  },
+);
 
-test('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
-  const { database } = apis.store;
-  await build.store(database, 'apiKey', [build.apiKey('rf_live_dddddddddddddddd', { id: 'key_rf' })]);
-  await build.store(database, 'channel', [
-    build.channel({ id: 'chan_hosted', type: 'email', email: build.forwardingConfig }),
-  ]);
-  const api = await apis.start({ ...apis.tls, KEY_PREFIX: 'rf', BRAND: 'replyful' });
-  const get = (token: string) =>
-    ask(api, '/v1/channels/chan_hosted', { headers: { Authorization: `Bearer ${token}` } });
-  await eventually(async () => (await get('rf_live_dddddddddddddddd')).status === 200);
-  expect((await get('rf_live_dddddddddddddddd')).text).toContain('"sendingDomain":"replyful"');
+test('the API accepts only keys that begin with KEY_PREFIX', async () => {
+  const token = 'rf_live_dddddddddddddddd';
+  await build.store(apis.store.database, 'apiKey', [build.apiKey(token, { id: 'key_rf' })]);
+  const api = await apis.start({ ...apis.tls, KEY_PREFIX: 'rf' });
+  const get = (key: string) => ask(api, '/v1/tickets', { headers: { Authorization: `Bearer ${key}` } });
+  await eventually(async () => (await get(token)).status === 200);
   expect((await get('replyful_live_dddddddddddddddd')).status).toBe(401);
   expect((await get(tokens.a)).status).toBe(401);
 });
 
-test('when the API starts, it removes the announcements of replicas that were lost over an hour ago', async () => {
+test('the API shows BRAND as the sending domain of a hosted channel', async () => {
+  const channel = build.channel({ id: 'chan_hosted', type: 'email', email: build.forwardingConfig });
+  await build.store(apis.store.database, 'channel', [channel]);
+  const api = await apis.start({ ...apis.tls, BRAND: 'replyful' });
+  const get = () => ask(api, '/v1/channels/chan_hosted');
+  await eventually(async () => (await get()).status === 200);
+  expect((await get()).text).toContain('"sendingDomain":"replyful"');
+});
+
+test('the API removes announcements that are older than an hour at its start', async () => {
   const replicas = processesOf(apis.store.control);
   const nowMs = (await storeTime(apis.store.control)).getTime();
   const announced = (_id: string, minutesAgo: number) =>
@@ -66,20 +70,25 @@ test('when the API starts, it removes the announcements of replicas that were lo
   expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
 
-test('the API names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
+test('the API names its release in its log, metrics and announcement', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const api = await apis.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
   const listening = await api.logged('admin server listening');
   expect(listening).toMatchObject({ service: 'api', release: version });
-  await expect(fetch(`http://127.0.0.2:${String(listening.port)}/livez`)).rejects.toThrow('fetch failed');
   expect(await metricOf(api, `support_build_info{release="${version}"}`)).toBe(1);
   const replicas = () => readLiveReplicas(apis.store.control, new Date(0));
-  const own = async () => (await replicas()).filter(({ pid }) => pid === api.pid);
-  await eventually(async () => (await own()).length > 0);
-  expect(await own()).toMatchObject([{ release: version }]);
+  const announced = async () => (await replicas()).filter(({ pid }) => pid === api.pid);
+  await eventually(async () => (await announced()).length > 0);
+  expect(await announced()).toMatchObject([{ release: version }]);
 });
 
-test('the API decides the expiry of data by the clock of MongoDB, even if the clock of its host is a year ahead', async () => {
+test('the admin server listens only at ADMIN_HOST', async () => {
+  const api = await apis.start({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
+  const { port } = await api.logged('admin server listening');
+  await expect(fetch(`http://127.0.0.2:${String(port)}/livez`)).rejects.toThrow('fetch failed');
+});
+
+test('the expiry of data follows the clock of MongoDB although the clock of the API is a year ahead', async () => {
   const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
   const joined = build.conversationJoined({ channel });
   const storeNow = await storeTime(apis.store.control);
@@ -91,7 +100,7 @@ test('the API decides the expiry of data by the clock of MongoDB, even if the cl
   expect((await ask(api, '/v1/conversations/conv_new')).status).toBe(200);
 });
 
-test('the API keeps traces by the clock of MongoDB, even if the clock of its host is a year late', async () => {
+test('the expiry of traces follows the clock of MongoDB although the clock of the API is a year late', async () => {
   const api = await apis.start({ ...apis.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
   const { headers } = await ask(api, '/health');
   const batches = requestTracesOf(apis.store.control);
@@ -102,7 +111,7 @@ test('the API keeps traces by the clock of MongoDB, even if the clock of its hos
   expect(keptMs / dayMs).toBeCloseTo(90, 1);
 });
 
-test('the API warns at its start if it may open fewer file descriptors than its limits need', async () => {
+test('the API warns if its limits need more file descriptors than it may open', async () => {
   const script = 'ulimit -n 200 && exec "$0" services/api/main.ts';
   const settings = {
     MONGODB_URL: mongoUrl(),
@@ -116,7 +125,7 @@ test('the API warns at its start if it may open fewer file descriptors than its 
   await limited.stop();
 });
 
-test('the API logs a bounded number of requests without a key, and answers all of them', async () => {
+test('the API answers all requests without a key but logs a bounded number of them', async () => {
   const settings = { API_TRUSTED_PROXIES: '127.0.0.1' };
   const api = await apis.start(settings);
   await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
@@ -140,13 +149,13 @@ test('the API logs a bounded number of requests without a key, and answers all o
   expect(counted).toBeGreaterThanOrEqual(300);
 });
 
-describe('with a certificate', () => {
+describe('an API with a certificate', () => {
   let api: ApiProcess;
   beforeAll(async () => {
     api = await apis.start({ ...apis.tls, API_BASE_URL: 'https://api.example.com/' });
   });
 
-  test('the API serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
+  test('the API closes a connection in plain HTTP after one https_required', async () => {
     await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
     expect(api.log.find(({ msg }) => msg === 'listening')).toMatchObject({ scheme: 'https', port: api.port });
     for (const path of ['/v1/tickets', '/health']) {
@@ -159,7 +168,7 @@ describe('with a certificate', () => {
   });
 
   test.each([
-    ['malformed_request', 'no HTTP at all', 'nonsense'],
+    ['malformed_request', 'bytes that are not HTTP', 'nonsense'],
     ['malformed_request', 'a method that does not exist', 'BREW /v1/tickets HTTP/1.1\r\nHost: a'],
     ['headers_too_large', 'long headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}`],
     ['method_not_allowed', 'CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a'],
@@ -172,7 +181,7 @@ describe('with a certificate', () => {
       const bytes = `GET /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}`;
       return ['malformed_request', `a body that is ${coding}`, bytes] as const;
     }),
-  ] as const)('answers %s in the envelope to %s', async (code, _, bytes) => {
+  ] as const)('the API answers the error %s to %s', async (code, _, bytes) => {
     const text = await send(api, `${bytes}\r\n\r\n`);
     const [head = '', body = ''] = text.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${errorCatalogue[code].status} `));
@@ -192,7 +201,7 @@ describe('with a certificate', () => {
     }
   });
 
-  test('the API goes on after a connection that is reset before its first byte', async () => {
+  test('the API continues after a connection that is reset before its first byte', async () => {
     const socket = await open(api, false);
     // The API accepts connections in their order.
     await ask(api, '/health');
@@ -200,7 +209,7 @@ describe('with a certificate', () => {
     expect((await ask(api, '/health')).status).toBe(200);
   });
 
-  test.each([true, false])('the API sends HSTS over TLS alone: TLS is %s', async (secure) => {
+  test.each([true, false])('the API sends HSTS only over TLS: %s', async (secure) => {
     for (const line of ['nonsense', 'GET /health HTTP/1.0', 'GET /nothing HTTP/1.0']) {
       const text = await send(api, `${line}\r\n\r\n`, secure);
       expect(text).toMatch(/^HTTP\/1\.[01] \d{3} /);
@@ -209,7 +218,7 @@ describe('with a certificate', () => {
   });
 });
 
-describe('behind a proxy', () => {
+describe('an API behind a proxy', () => {
   let api: ApiProcess;
   beforeAll(async () => {
     api = await apis.start({ API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' });
@@ -220,20 +229,20 @@ describe('behind a proxy', () => {
   test.each([
     ['none', '', 400],
     ['two', 'Host: a\r\nhost: b\r\n', 400],
-    ['one that is no host name', 'Host: "><script>\r\n', 400],
+    ['one that is not a host name', 'Host: "><script>\r\n', 400],
     ['one with a path', 'Host: a/b\r\n', 400],
     ...['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'].map((host): [string, string, number] => [
       `"${host}"`,
       `Host: ${host}\r\n`,
       200,
     ]),
-  ])('the API requires one host of HTTP/1.1, and answers %s', async (_, hosts, status) => {
+  ])('the API requires one host from HTTP/1.1: %s', async (_, hosts, status) => {
     const text = await send(api, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  test('the API refuses a second Authorization, because a gateway may have checked the other one', async () => {
+  test('the API refuses a second Authorization header, because a gateway may have checked another one', async () => {
     const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
     expect(await send(api, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
@@ -242,7 +251,7 @@ describe('behind a proxy', () => {
     expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
-  test('the API trusts the scheme that the proxy itself has added, also for HSTS', async () => {
+  test('the API trusts only the scheme that the proxy has added', async () => {
     const schemes = ['https', 'http', 'https, http'];
     const answers = await Promise.all(
       schemes.map((scheme) => via('/v1/nothing', { 'X-Forwarded-Proto': scheme })),
@@ -252,7 +261,7 @@ describe('behind a proxy', () => {
     expect(sent).toEqual([true, false, false]);
   });
 
-  test('the API logs one line per request, without tokens or queries', async () => {
+  test('the API logs one line per request without tokens or queries', async () => {
     await via('/v1/tickets?status=secretive');
     await via('/v1/tickets?startingAfter=svc_live_secretive');
     await via('/v1/channels/secretive@example.com');

@@ -34,22 +34,19 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-test.each(everyPage)(
-  '%s is served without a key, as a page that loads nothing from other hosts',
-  async (path) => {
-    const { status, headers } = await read(path);
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(headers.get('content-security-policy')).toBe(policy);
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(headers.get('cache-control')).toBe('public, max-age=300');
-    const own = path.replace(/\/$/, '');
-    expect(headers.get('link')).toContain(`<${own}>; rel="canonical"`);
-    expect(headers.get('link')).toContain(`<${own}.md>; rel="alternate"; type="text/markdown"`);
-    expect(headers.has('data-as-of')).toBe(false);
-  },
-);
+test.each(everyPage)('%s is a page that needs no key and loads nothing from other hosts', async (path) => {
+  const { status, headers } = await read(path);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(headers.get('content-security-policy')).toBe(policy);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+  expect(headers.get('cache-control')).toBe('public, max-age=300');
+  const canonical = path.replace(/\/$/, '');
+  expect(headers.get('link')).toContain(`<${canonical}>; rel="canonical"`);
+  expect(headers.get('link')).toContain(`<${canonical}.md>; rel="alternate"; type="text/markdown"`);
+  expect(headers.has('data-as-of')).toBe(false);
+});
 
 /** The paths of the index and of each page in Markdown, with their content types. */
 const texts = [
@@ -59,7 +56,7 @@ const texts = [
     .map((path) => [`${path}.md`, 'text/markdown; charset=utf-8']),
 ] as [string, string][];
 
-test.each(texts)('%s is served without a key, as Markdown', async (path, type) => {
+test.each(texts)('%s is Markdown that needs no key', async (path, type) => {
   const reply = await read(path);
   expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status: 200, type });
   expect(reply.headers.get('content-security-policy')).toBe(policy);
@@ -89,7 +86,7 @@ test.each([
   '/docs/nothing',
   '/docs/errors/__proto__',
   '/docs/assets/x/site.css',
-])('%s, which does not exist, is answered with 404 and a page that no cache keeps', async (path) => {
+])('%s gets 404 and a page that no cache stores', async (path) => {
   const reply = await read(path);
   expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
     status: 404,
@@ -103,7 +100,7 @@ test.each([
 });
 
 test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
-  'a search with the query "%s" is answered, without markup from the query',
+  'the answer to a search with the query "%s" has no markup from the query',
   async (query) => {
     const reply = await read(`/docs/search${query}`);
     expect({
@@ -136,7 +133,7 @@ describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/ope
     });
   });
 
-  test('allows GET, HEAD and OPTIONS alone', async () => {
+  test('allows only GET, HEAD and OPTIONS', async () => {
     const allow = 'GET, HEAD, OPTIONS';
     const options = await read(path, { method: 'OPTIONS' });
     expect({ status: options.status, allow: options.headers.get('allow') }).toEqual({ status: 204, allow });
@@ -149,7 +146,7 @@ describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/ope
   });
 });
 
-test('assets are compressed as requested, and browsers cache them', async () => {
+test('assets have the encoding that the client accepts, and browsers cache them', async () => {
   const page = await (await read('/docs')).text();
   const [bundle = ''] = /\/docs\/assets\/[^"]*pico\.css/.exec(page) ?? [];
   const plain = await readRaw(bundle, { 'Accept-Encoding': 'identity' });

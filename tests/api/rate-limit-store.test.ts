@@ -17,7 +17,7 @@ import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import { ask } from './requests.ts';
 
 const report = (line: string) => process.stdout.write(`${line}\n`);
-const lost = 'the rate limit store is unavailable: each replica counts for itself';
+const storeLostMessage = 'the rate limit store is unavailable: each replica counts for itself';
 
 const apis = useApiProcesses();
 let port: number;
@@ -53,7 +53,7 @@ const start = async (settings: Record<string, string> = {}) => {
 const get = (api: ApiProcess) => ask(api, '/v1/tickets');
 const count = (api: ApiProcess, message: string) => api.log.filter(({ msg }) => msg === message).length;
 
-/** The counts of a deployment in a database of the store. However slow the machine is, it answers in time. */
+/** The counts of a deployment in a database of the store. The long timeout lets a slow machine answer in time. */
 const storeOf = (number: number, database = 'support') => ({
   url: `redis://127.0.0.1:${port}/${number}`,
   timeoutMs: 30_000,
@@ -62,7 +62,7 @@ const storeOf = (number: number, database = 'support') => ({
 const connect = (store: RateLimitStore, limit: RateLimit) =>
   connectRedisRateLimiter(store, limit, () => undefined);
 
-test('the store keeps one exact limit for all replicas, under concurrent requests and after their restart', async () => {
+test('all replicas share one exact limit under concurrent requests', async () => {
   const store = storeOf(2);
   const limit = { requests: 10, windowSeconds: 3_600 };
   const a = await connect(store, limit);
@@ -77,14 +77,20 @@ test('the store keeps one exact limit for all replicas, under concurrent request
   const refused = usages.find(({ admitted }) => !admitted);
   expect(refused?.remaining).toBe(0);
   expect(refused?.resetMs).toBeLessThanOrEqual(3_600_000);
-  a.close();
-  b.close();
-  const restarted = await connect(store, limit);
+  for (const replica of [a, b]) replica.close();
+});
+
+test('the store keeps the count of a key during a restart of the replica', async () => {
+  const limit = { requests: 1, windowSeconds: 3_600 };
+  const replica = await connect(storeOf(9), limit);
+  await replica.consume('key_a');
+  replica.close();
+  const restarted = await connect(storeOf(9), limit);
   expect(await restarted.consume('key_a')).toMatchObject({ admitted: false });
   restarted.close();
 });
 
-test('the store forgets a key that is not used any more', async () => {
+test('the store forgets an unused key after its window', async () => {
   const store = storeOf(7);
   const limiter = await connect(store, { requests: 10, windowSeconds: 3_600 });
   await limiter.consume('key_a');
@@ -96,7 +102,7 @@ test('the store forgets a key that is not used any more', async () => {
   await operator.close();
 });
 
-test('the store takes the requests of a replica over TLS', async () => {
+test('a replica counts its requests in the store over TLS', async () => {
   const api = await start({
     RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/8`,
     NODE_EXTRA_CA_CERTS: apis.tls.API_TLS_CERT ?? '',
@@ -107,7 +113,7 @@ test('the store takes the requests of a replica over TLS', async () => {
   await operator.close();
 });
 
-test('the store counts a key for each database, so that two deployments may share the store', async () => {
+test('two deployments with different databases can share the store', async () => {
   const limit = { requests: 1, windowSeconds: 3_600 };
   const support = await connect(storeOf(4), limit);
   const staging = await connect(storeOf(4, 'staging'), limit);
@@ -131,7 +137,7 @@ test('the store counts a key for each database, so that two deployments may shar
   for (const { close } of [support, staging]) close();
 });
 
-test('the store counts a key by its own limit, even if that was raised or lowered during the window', async () => {
+test('the store applies a limit of a key that changes during its window', async () => {
   const limiter = await connect(storeOf(6), { requests: 0, windowSeconds: 3_600 });
   const usages = [];
   for (const requests of [3, 3, 3, 3, 4, 1]) {
@@ -155,7 +161,7 @@ test('the store counts a key by its own limit, even if that was raised or lowere
   expect(lowered.resetMs).toBeGreaterThanOrEqual(3_599_999 - (lowered.answeredMs - raised.sentMs));
 });
 
-test('the window slides by the clock of the store', async () => {
+test('the window slides with the clock of the store', async () => {
   const limiter = await connect(storeOf(3), { requests: 2, windowSeconds: 2 });
   const admitted: { askedMs: number; answeredMs: number }[] = [];
   await eventually(async () => {
@@ -166,19 +172,19 @@ test('the window slides by the clock of the store', async () => {
   });
   limiter.close();
   // A request is counted after it was asked and before it is answered, however slow this machine is.
-  const apart = admitted
+  const intervals = admitted
     .slice(2)
     .map(({ answeredMs }, index) => answeredMs - (admitted[index]?.askedMs ?? 0));
   // The clocks of the store and of this process may differ by a few milliseconds in two seconds.
-  for (const ms of apart) expect(ms).toBeGreaterThan(1_990);
+  for (const ms of intervals) expect(ms).toBeGreaterThan(1_990);
 });
 
-describe('a store with outages', () => {
-  test('an outage of the store delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
-    const times = { shared: 0 };
+describe('with outages of the store', () => {
+  test('each replica counts alone during an outage and shares its counts again afterwards', async () => {
+    const reports = { shared: 0 };
     const logger = {
       info: () => {
-        times.shared += 1;
+        reports.shared += 1;
       },
       warn: () => undefined,
     } as unknown as Logger;
@@ -186,21 +192,21 @@ describe('a store with outages', () => {
     const limit = { requests: 10, windowSeconds: 3_600 };
     const limiter = createRateLimiter(deps, { limit, store: storeOf(5) });
     const remaining = async () => (await limiter.consume('key_a')).remaining;
-    await eventually(async () => times.shared === 1);
+    await eventually(async () => reports.shared === 1);
     expect(await remaining()).toBe(9);
     await valkey.kill();
     expect([await remaining(), await remaining()]).toEqual([9, 8]);
     await valkey.restart();
-    await eventually(async () => times.shared === 2);
+    await eventually(async () => reports.shared === 2);
     expect(await remaining()).toBe(9);
     limiter.stop();
   });
 
-  test('the store may be unavailable at the start of the API', async () => {
+  test('the API starts although the store is unavailable', async () => {
     const closed = await freePort();
     const api = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
     await eventually(async () => (await get(api)).status === 200);
-    await eventually(async () => count(api, lost) === 1);
+    await eventually(async () => count(api, storeLostMessage) === 1);
     expect(JSON.stringify(api.log)).not.toContain('secretive');
   });
 });

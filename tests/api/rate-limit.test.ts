@@ -21,7 +21,7 @@ const limits = ({ headers }: { headers: Headers }) =>
   );
 
 describe('the limit of a key', () => {
-  test('the limit is reported in every authenticated response of every status', async () => {
+  test('every authenticated response reports the limit', async () => {
     await start({ RATE_LIMIT_REQUESTS: 20 });
     let remaining = 20;
     for (const [path, method, status] of [
@@ -50,7 +50,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  test('the limit refuses further requests of the key until its window ends, which Retry-After names', async () => {
+  test('the limit refuses further requests of the key until the time in Retry-After', async () => {
     await start({ RATE_LIMIT_REQUESTS: 2 });
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
@@ -66,7 +66,7 @@ describe('the limit of a key', () => {
     });
   });
 
-  test('the limit of one key refuses no request of another key', async () => {
+  test('the limit of one key does not refuse requests of another key', async () => {
     await start({ RATE_LIMIT_REQUESTS: 1 });
     await api.get('/v1/tickets');
     expect((await api.get('/v1/tickets')).status).toBe(429);
@@ -83,7 +83,7 @@ describe("a key's own limit", () => {
   const policyOf = async (token = tokens.a) =>
     (await api.get('/v1/tickets', { token })).headers.get('ratelimit-policy');
 
-  test("a key's own limit replaces the service's limit, and a change takes effect within six seconds, even during a window", async () => {
+  test("a change of a key's own limit takes effect within six seconds during a window", async () => {
     await setOwnLimit(3);
     await start({ RATE_LIMIT_REQUESTS: 2 });
     const ask = async () => {
@@ -122,7 +122,7 @@ describe("a key's own limit", () => {
   });
 
   test.each([0, -5, 1.5, Number.NaN, '500', true])(
-    'a value %p that an edit by hand has stored is no limit',
+    'an invalid own limit (%p) does not count',
     async (value) => {
       await setOwnLimit(value);
       await start({ RATE_LIMIT_REQUESTS: 7 });
@@ -137,7 +137,7 @@ describe("a key's own limit", () => {
   });
 });
 
-test('a request that is refused because too many are in progress does not count against the window', async () => {
+test('a request that the API refuses for lack of capacity does not count against the window', async () => {
   await start({ RATE_LIMIT_REQUESTS: 1, API_REQUESTS_MAX: 0 });
   const refused = [await api.get('/v1/tickets'), await api.get('/v1/tickets')];
   expect(refused.map(({ status }) => status)).toEqual([503, 503]);
@@ -148,7 +148,7 @@ describe('the limit of an address that guesses keys', () => {
   const guess = (address: string, token = `svc_live_${Math.random()}`) =>
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
-  test('the limit refuses further invalid keys, malformed ones included, until the window has passed', async () => {
+  test('the limit refuses further invalid keys until the window has passed', async () => {
     await start({}, { authFailuresMax: 3 });
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
@@ -173,7 +173,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1')).status).toBe(401);
   });
 
-  test('the limit counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
+  test('the limit counts requests without a key and over plain HTTP without changing their errors', async () => {
     await start({}, { authFailuresMax: 3 });
     const forwarded = { 'X-Forwarded-For': '192.0.2.1' };
     const missing = () => api.get('/v1/tickets', { token: null, headers: forwarded });
@@ -192,7 +192,7 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
   });
 
-  test('the limit admits every valid key, cached or not, and counts none of them', async () => {
+  test('the limit admits every valid key and does not count it', async () => {
     await start({}, { authFailuresMax: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);
@@ -202,7 +202,7 @@ describe('the limit of an address that guesses keys', () => {
   });
 });
 
-test('the API looks archived and unknown keys up with the same single query', async () => {
+test('the API looks up archived and unknown keys with the same single query', async () => {
   const query = async (token: string) => {
     shared.commands.splice(0);
     await shared.get('/v1/tickets', { token });

@@ -48,8 +48,8 @@ const errorsOf = ({ log }: ApiProcess) =>
     .slice(log.findIndex(({ msg }) => msg === 'stopping'))
     .filter(({ level }) => level === 'error' || level === 'fatal');
 
-describe('at SIGTERM', () => {
-  test('ends after the shutdown delay, and does not wait for connections that were never used', async () => {
+describe('a stopping API', () => {
+  test('does not wait for connections that were never used', async () => {
     const api = await apis.startServing({ ...apis.tls, SHUTDOWN_DELAY_SECONDS: '1' });
     const sockets = [connect(api.port, host), await open(api)];
     const ended = sockets.map(untilClosed);
@@ -58,7 +58,7 @@ describe('at SIGTERM', () => {
     await Promise.all(ended);
   });
 
-  test('does not wait for an idle connection, however long it may stay open', async () => {
+  test('does not wait for an idle connection with a long keep-alive', async () => {
     const settings = { API_KEEP_ALIVE_SECONDS: '86400', SHUTDOWN_DELAY_SECONDS: '0' };
     const api = await apis.startServing({ ...proxied, ...settings });
     const kept = keepAlive();
@@ -71,12 +71,12 @@ describe('at SIGTERM', () => {
     expect(errorsOf(api)).toEqual([]);
   });
 
-  test('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
+  test('answers requests in progress and stores their traces before it exits', async () => {
     const api = await apis.startServing({ ...proxied, ...withoutTimeLimits() });
     proxy.trouble.holding = 'ti_slow';
     const kept = keepAlive();
-    const asked = Array.from({ length: 24 }, () => begin(api, '/v1/tickets/ti_slow', kept));
-    await eventually(async () => (await metricOf(api, 'api_requests_in_flight')) === asked.length);
+    const requests = Array.from({ length: 24 }, () => begin(api, '/v1/tickets/ti_slow', kept));
+    await eventually(async () => (await metricOf(api, 'api_requests_in_flight')) === requests.length);
     const { control } = apis.store;
     const announced = () => processesOf(control).countDocuments({ pid: api.pid, state: 'running' });
     // The first announcement may have failed: it waits one second for a store that is slow to be reached.
@@ -91,12 +91,12 @@ describe('at SIGTERM', () => {
     );
     expect(await announced()).toBe(1);
     proxy.release();
-    const responses = await Promise.all(asked);
+    const responses = await Promise.all(requests);
     const texts = await Promise.all(responses.map(textOf));
     expect(new Set(texts.map((text) => (JSON.parse(text) as { id: string }).id))).toEqual(
       new Set(['ti_slow']),
     );
-    expect(responses.map(({ headers }) => headers.connection)).toEqual(asked.map(() => 'close'));
+    expect(responses.map(({ headers }) => headers.connection)).toEqual(requests.map(() => 'close'));
     expect(await exited).toBe(0);
     expect(errorsOf(api)).toEqual([]);
     const ids = responses.map(({ headers }) => String(headers['request-id']));
@@ -113,7 +113,7 @@ describe('at SIGTERM', () => {
       list: 'data',
       count: 1,
     },
-  ])('completes an answer that $name, and closes its connection', async ({ path, list, count }) => {
+  ])('completes an answer that $name', async ({ path, list, count }) => {
     const api = await apis.startServing();
     const response = await begin(api, path, keepAlive());
     expect(response.headers.connection).toBe('keep-alive');
@@ -125,8 +125,8 @@ describe('at SIGTERM', () => {
   });
 });
 
-describe('during the shutdown delay', () => {
-  test('is not ready, and serves new and open connections with a request to leave', async () => {
+describe('an API in its shutdown delay', () => {
+  test('is not ready but serves requests with Connection: close', async () => {
     const api = await apis.startServing({ SHUTDOWN_DELAY_SECONDS: '300' });
     const kept = keepAlive();
     const first = await begin(api, '/v1/tickets', kept);

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { processesOf } from '../../shared/control/processes.ts';
 import { eventually } from '../support/eventually.ts';
-import { peakMegabytes } from '../support/memory.ts';
+import { mebibyte, peakMegabytes } from '../support/memory.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, holdUnread, open, requestText, untilClosed } from './raw-socket.ts';
@@ -29,7 +29,7 @@ describe('slow clients', () => {
   /** Writes nothing until the server closes the connection. */
   const staySilent = async (socket: Socket) => statusOf(await untilClosed(socket));
 
-  test('are disconnected, with 408 if that is possible, while others are served', async () => {
+  test('are disconnected while other clients are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
     const plain = await Promise.all(Array.from({ length: 50 }, () => open(api)));
     const closed = Promise.all([
@@ -50,13 +50,13 @@ describe('slow clients', () => {
     expect(await closed).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
   });
 
-  test('that send a body slowly are answered without it, and disconnected', async () => {
+  test('that send a body slowly get their answer without a wait for the body', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
     expect(await dribble(await open(api), text)).toBe('200');
   });
 });
 
-test('clients that stop reading do not keep the process from stopping in order', async () => {
+test('clients that stop reading do not prevent an orderly stop', async () => {
   const { control, database } = apis.store;
   const message = { id: 'msg_1', conversationId: 'conv_1', content: 'x'.repeat(12_000_000) };
   await build.store(database, 'message', [build.message(message)]);
@@ -71,11 +71,11 @@ test('clients that stop reading do not keep the process from stopping in order',
 
 describe('oversized requests', () => {
   /** The response may be lost if the server closes the connection while the client still writes. */
-  const lost = (status: string) => [status, 'none'];
+  const unlessLost = (status: string) => [status, 'none'];
 
   test.each([
-    ['a target of 1 MB', requestText(`/v1/tickets/${'x'.repeat(1_000_000)}`), lost('431')],
-    ['a header of 1 MB', requestText('/v1/tickets', `X: ${'x'.repeat(1_000_000)}\r\n`), lost('431')],
+    ['a target of 1 MB', requestText(`/v1/tickets/${'x'.repeat(1_000_000)}`), unlessLost('431')],
+    ['a header of 1 MB', requestText('/v1/tickets', `X: ${'x'.repeat(1_000_000)}\r\n`), unlessLost('431')],
     ['5,000 headers', requestText('/v1/tickets', 'a:\r\n'.repeat(5_000)), ['431']],
     ['4,000 parameters', requestText(`/v1/tickets?${'a&'.repeat(4_000)}`), ['422']],
     [
@@ -86,9 +86,9 @@ describe('oversized requests', () => {
     [
       'a chunk with a long extension',
       `${requestText('/health', 'Transfer-Encoding: chunked\r\n')}1;${'x'.repeat(1_000_000)}`,
-      lost('400'),
+      unlessLost('400'),
     ],
-  ])('%s gets its answer at most, and holds up no other client', async (_, bytes, statuses) => {
+  ])('%s do not delay other clients', async (_, bytes, statuses) => {
     const socket = await open(api);
     const answered = untilClosed(socket);
     socket.write(bytes);
@@ -101,9 +101,9 @@ describe('oversized requests', () => {
     const socket = await open(api);
     const closed = untilClosed(socket);
     socket.write(requestText('/v1/tickets', 'Content-Length: 104857600\r\n'));
-    const megabyte = Buffer.alloc(1_048_576);
+    const mebibyteOfBody = Buffer.alloc(mebibyte);
     for (let sent = 0; sent < 100 && socket.writable; sent += 1) {
-      await new Promise((resolve) => socket.write(megabyte, resolve));
+      await new Promise((resolve) => socket.write(mebibyteOfBody, resolve));
     }
     await closed;
     expect(peakMegabytes(api) - before).toBeLessThan(50);

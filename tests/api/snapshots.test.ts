@@ -34,13 +34,13 @@ async function whileAging(
 }
 
 describe('Data-As-Of', () => {
-  test('Data-As-Of is never later than the clock of the store, even if the stored watermark is', async () => {
+  test('Data-As-Of is never later than the clock of the store', async () => {
     const since = await storeTime(api.store.control);
     const future = new Date(Date.now() + dayMs);
     await build.dataAsOf(api.store.control, future);
-    const other = await startApi(api.store);
-    const asOf = new Date((await other.get('/v1/tickets')).headers.get('data-as-of') ?? '');
-    await other.close();
+    const replica = await startApi(api.store);
+    const asOf = new Date((await replica.get('/v1/tickets')).headers.get('data-as-of') ?? '');
+    await replica.close();
     expect(asOf >= since && asOf <= (await storeTime(api.store.control))).toBe(true);
     await build.dataAsOf(api.store.control, new Date(0));
   });
@@ -54,7 +54,7 @@ describe('Data-As-Of', () => {
     clock.nowMs += 10_000;
     await build.dataAsOf(api.store.control, before);
     expect((await api.get(path)).headers.get('data-as-of')).toBe(before.toISOString());
-    // when the watermark advances, and the cached snapshot becomes stale while the data is read
+    // The watermark advances, and the cached snapshot becomes stale during the read.
     await build.dataAsOf(api.store.control, after);
     const readsData = ({ command }: CommandStartedEvent) => collections.includes(String(command.find));
     const { headers } = await whileAging(10_000, readsData, path);
@@ -99,8 +99,8 @@ describe('a generation that is dropped while it is read', () => {
     ...urls.map((url) => [url, 'dropped'] as const),
     ['/v1/tickets', 'dropping'] as const,
     ['/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt', 'dropped'] as const,
-  ])('a read of %s is an error, and not empty: %s', async (path, state) => {
-    // given a request of the snapshot that is in use, and time that passes while its data is read
+  ])('a read of %s is an error and not an empty answer: %s', async (path, state) => {
+    // The first request takes the snapshot that the second request uses.
     expect((await api.get(path)).status).toBe(200);
     await dropActive(state);
     const answer = await whileAging(10_000, readsDropped, path);
@@ -111,7 +111,7 @@ describe('a generation that is dropped while it is read', () => {
     expect((await api.get(path)).status).toBe(200);
   });
 
-  test('a valid key that is first looked up in that generation is an error, and not unknown', async () => {
+  test('a valid key gets an error and does not count as unknown', async () => {
     expect((await api.get('/v1/tickets')).status).toBe(200);
     await dropActive('dropped');
     // Longer than a snapshot is used, and shorter than the look-up of a key may take.

@@ -48,7 +48,7 @@ async function beginPatient() {
 describe('a store with outages', () => {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
 
-  test('the API answers 503 with Retry-After while the store is away at the start, and serves it without a restart afterwards', async () => {
+  test('the API starts during an outage of the store and serves the store afterwards without a restart', async () => {
     const port = await listen();
     await cut();
     const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
@@ -68,7 +68,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  test('the API serves again soon after an outage of the network and replaces connections that it began during the outage', async () => {
+  test('the API replaces connections that it began during an outage of the network', async () => {
     const url = proxiedUrl(await listen(), 'heartbeatFrequencyMS=500');
     const api = await apis.start({ ...apis.tls, MONGODB_URL: url });
     const status = async () => (await ask(api, '/v1/tickets')).status;
@@ -100,7 +100,7 @@ describe('a store with outages', () => {
     await cut();
   });
 
-  test('the API answers 503 and is not ready while its server is not the primary, because its keys and data may be old', async () => {
+  test('the API answers 503 while its server is not the primary, because keys and data may be outdated', async () => {
     const api = await apis.start({ ...apis.tls, MONGODB_URL: proxiedUrl(await listen()), ADMIN_PORT: '0' });
     const status = async () => (await ask(api, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
@@ -135,11 +135,11 @@ describe('a store with outages', () => {
       repair: (store: TestStore) => filledBy(store, projectionVersion),
     },
   ])(
-    'the API does not serve the store, and the log and /readyz name $reason, $name',
+    'the API does not serve a store $name, and /readyz names the reason',
     async ({ reason, spoil, repair }) => {
-      const other = await startStore();
-      await spoil(other);
-      const api = await apis.start({ ...apis.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
+      const otherStore = await startStore();
+      await spoil(otherStore);
+      const api = await apis.start({ ...apis.tls, DATABASE_NAME: otherStore.name, ADMIN_PORT: '0' });
       await eventually(async () => api.log.some((line) => String(line.reason).includes(reason)));
       expect((await ask(api, '/v1/tickets')).status).toBe(503);
       const readiness = await api.admin('/readyz');
@@ -147,9 +147,9 @@ describe('a store with outages', () => {
         status: 503,
         namesReason: true,
       });
-      await repair(other);
+      await repair(otherStore);
       await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
-      await other.close();
+      await otherStore.close();
     },
   );
 });
@@ -158,32 +158,35 @@ describe('a store with outages', () => {
 test.each([
   ['/v1/tickets?sort=createdAt&createdAt[gte]=2001-01-01', '2001-01-01'],
   ['/v1/tickets/ti_slow', 'ti_slow'],
-])('slow reads of %s leave connections to others, and to lookups of new keys', async (path, text) => {
-  const proxy = createStoreProxy(mongoUrl());
-  const url = proxiedUrl(await proxy.listen(), 'maxPoolSize=3');
-  // On a slow machine the last of the requests would otherwise wait for longer than a read may take.
-  const api = await apis.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
-  proxy.trouble.holding = text;
-  // The proxy holds the reads of these requests. A key may use all connections but two.
-  const slow = Array.from({ length: 60 }, () => begin(api, path));
-  try {
-    await eventually(() => proxy.heldCount() >= 1);
-    for (const token of [tokens.b, newToken]) {
-      const headers = { Authorization: `Bearer ${token}` };
-      const answered = ask(api, '/v1/tickets/ti_b', { headers });
-      const isServed = answered.then(({ status }) => status === 200 || status);
-      // Otherwise a request that waits for the held reads would never end.
-      await eventually(() => Promise.race([isServed, Promise.resolve(`${token} waits`)]));
+])(
+  'slow reads of %s leave connections to other organizations and to look-ups of new keys',
+  async (path, text) => {
+    const proxy = createStoreProxy(mongoUrl());
+    const url = proxiedUrl(await proxy.listen(), 'maxPoolSize=3');
+    // On a slow machine the last of the requests would otherwise wait for longer than a read may take.
+    const api = await apis.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
+    proxy.trouble.holding = text;
+    // The proxy holds the reads of these requests. A key may use all connections but two.
+    const slow = Array.from({ length: 60 }, () => begin(api, path));
+    try {
+      await eventually(() => proxy.heldCount() >= 1);
+      for (const token of [tokens.b, newToken]) {
+        const headers = { Authorization: `Bearer ${token}` };
+        const answered = ask(api, '/v1/tickets/ti_b', { headers });
+        const isServed = answered.then(({ status }) => status === 200 || status);
+        // Otherwise a request that waits for the held reads would never end.
+        await eventually(() => Promise.race([isServed, Promise.resolve(`${token} waits`)]));
+      }
+      expect(proxy.heldCount()).toBeLessThan(3);
+    } finally {
+      proxy.release();
     }
-    expect(proxy.heldCount()).toBeLessThan(3);
-  } finally {
-    proxy.release();
-  }
-  const answers = await Promise.all(slow);
-  expect(answers.map((answer) => answer.resume().statusCode)).toEqual(slow.map(() => 200));
-  await api.stop();
-  await proxy.cut();
-});
+    const answers = await Promise.all(slow);
+    expect(answers.map((answer) => answer.resume().statusCode)).toEqual(slow.map(() => 200));
+    await api.stop();
+    await proxy.cut();
+  },
+);
 
 const hideIndex = (database: Db, hidden: boolean) =>
   database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });

@@ -19,13 +19,13 @@ const lists = /^find tickets$/;
  * come.
  */
 function refuse(form: RegExp, refusal: Refusal, times = Infinity) {
-  let left = times;
+  let remaining = times;
   proxy.state.answer = ({ name }) => {
-    if (!form.test(name) || left <= 0) return null;
-    left -= 1;
+    if (!form.test(name) || remaining <= 0) return null;
+    remaining -= 1;
     return refusal;
   };
-  return () => left;
+  return () => remaining;
 }
 const refusedLines = (since: number) =>
   api.log.slice(since).filter(({ msg, level }) => msg === 'request' && level === 'error') as {
@@ -51,15 +51,15 @@ test.each([
   ['StaleConfig', 13_388],
   ['Unauthorized', 13],
   ['a code of a later release', 999_999],
-])('a read that is refused twice with %s (%i) is repeated, and answered', async (_, code) => {
-  // The driver itself repeats some of them once.
+])('the API retries a read that MongoDB refuses twice with %s (%i)', async (_, code) => {
+  // The driver itself retries some of these errors once.
   const left = refuse(lists, { code }, 2);
   expect((await ask(api, '/v1/tickets')).status).toBe(200);
   expect(left()).toBe(0);
 });
 
-test('a read that is refused for longer is 503 with Retry-After, and the log says so once a second', async () => {
-  const { length: before } = api.log;
+test('requests get 503 while MongoDB refuses reads, and the log has at most a line a second', async () => {
+  const { length: earlierLines } = api.log;
   refuse(lists, { code: 11_601, errmsg: 'operation was interrupted' });
   const startedMs = performance.now();
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask(api, '/v1/tickets')));
@@ -74,19 +74,19 @@ test('a read that is refused for longer is 503 with Retry-After, and the log say
   // The next log line counts the lines that the log has left out.
   await ask(api, '/v1/tickets');
   const total = () =>
-    refusedLines(before).reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0) === 21 ||
-    refusedLines(before);
+    refusedLines(earlierLines).reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0) === 21 ||
+    refusedLines(earlierLines);
   await eventually(total);
-  expect(refusedLines(before).length).toBeLessThan(passedSeconds + 3);
+  expect(refusedLines(earlierLines).length).toBeLessThan(passedSeconds + 3);
 });
 
-test('a MongoDB whose name cannot be looked up is 503', async () => {
-  const lost = await apis.start({ ...apis.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
-  const { status, headers } = await ask(lost, '/v1/tickets');
+test('requests get 503 if the name of MongoDB cannot be resolved', async () => {
+  const unresolved = await apis.start({ ...apis.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
+  const { status, headers } = await ask(unresolved, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 503, retryAfter: '5' });
 });
 
-test('a command that is wrong is a bug: 500 at once', async () => {
+test('requests get 500 without a retry if MongoDB refuses a command as invalid', async () => {
   const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
   const { status, headers } = await ask(api, '/v1/tickets');
   expect({ status, retryAfter: headers['retry-after'], left: left() }).toEqual({
@@ -96,7 +96,7 @@ test('a command that is wrong is a bug: 500 at once', async () => {
   });
 });
 
-test('an overloaded MongoDB gets a few attempts of a request, which then fails with 503 on a live replica', async () => {
+test('an overloaded MongoDB gets at most eight attempts of a request', async () => {
   let asked = 0;
   const overloaded = { code: 462, errorLabels: ['SystemOverloadedError'] };
   proxy.state.answer = ({ name }) => {
@@ -109,7 +109,7 @@ test('an overloaded MongoDB gets a few attempts of a request, which then fails w
   expect((await api.admin('/livez')).status).toBe(200);
 });
 
-test('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
+test('no request gets 500 after the user of the connections was dropped and created again', async () => {
   const { connections } = proxy.state;
   proxy.state.answer = ({ name, connection }) =>
     needsRights.test(name) && connection <= connections

@@ -56,7 +56,7 @@ export async function startStore(documents: Documents = {}, url = mongoUrl()) {
   ];
   await fill(database, { ...documents, apiKey: [...keys, ...(documents.apiKey ?? [])] });
   const close = async () => {
-    for (const each of [control, database]) await each.dropDatabase();
+    for (const testDatabase of [control, database]) await testDatabase.dropDatabase();
     await Promise.all([client.close(), testsClient.close()]);
   };
   return { client, name, control, database, close };

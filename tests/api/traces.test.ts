@@ -17,8 +17,8 @@ async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<TraceOfRep
   return await readTrace(api.store.control, requestId);
 }
 
-describe('every request has a trace, found by its Request-Id', () => {
-  test('that contains the request, the caller and the outcome, and that the store deletes after 90 days', async () => {
+describe('the trace of a request', () => {
+  test('contains the request, the caller and the outcome, and expires after 90 days', async () => {
     const before = Date.now();
     const answer = await api.get('/v1/tickets?status=open&status=closed');
     const trace = await traceOf(answer);
@@ -71,25 +71,25 @@ describe('every request has a trace, found by its Request-Id', () => {
       {},
       { pathId: null, parameters: [{ name: '(other)', values: null }] },
     ],
-  ])('%s: %#', async (path, options, expected) => {
+  ])('has the route and the outcome of %s: case %#', async (path, options, expected) => {
     expect(await traceOf(await api.get(path, options))).toMatchObject(expected);
   });
 
-  test('that the store deletes even if it refused the index at first', async () => {
+  test('expires although the store first refused the index', async () => {
     const database = api.store.control.client.db(`${api.store.name}_traces`);
     const traces = requestTracesOf(database);
-    const other = await traces.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 60 });
+    const otherIndex = await traces.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 60 });
     const write = createTraceWriter({ control: database, now: async () => new Date() }, 90);
     const trace = await traceOf(await api.get('/health'));
     await expect(write([trace])).rejects.toThrow('expireAfterSeconds');
-    await traces.dropIndex(other);
+    await traces.dropIndex(otherIndex);
     await write([trace]);
     expect(await traces.indexes()).toContainEqual(expect.objectContaining({ expireAfterSeconds: 0 }));
     await database.dropDatabase();
   });
 });
 
-test('a trace is printed for the operator by `cli trace`', async () => {
+test('`support-cli trace` prints a trace', async () => {
   const answer = await api.get('/v1/tickets/ti_1?limit=5');
   const { _id: requestId } = await traceOf(answer);
   const run = (...words: string[]) =>
@@ -109,7 +109,7 @@ test('a trace is printed for the operator by `cli trace`', async () => {
   );
 });
 
-test('a missing trace names the live replicas that store none', async () => {
+test('the error for a missing trace names the live replicas that store no traces', async () => {
   const missing = () =>
     readTrace(api.store.control, 'req_01HNZX8JGFACFA36RBXDHEQN6E').then(
       String,
@@ -122,7 +122,7 @@ test('a missing trace names the live replicas that store none', async () => {
   expect(await missing()).toContain('(REQUEST_TRACE_DAYS=0) or');
 });
 
-test('a flood without a key, or above the rate limit, stores a bounded number of traces a minute', async () => {
+test('a flood of refused requests stores a bounded number of traces a minute', async () => {
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
     settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: 5 },
@@ -159,7 +159,7 @@ test('a flood without a key, or above the rate limit, stores a bounded number of
   );
 });
 
-test('no trace is stored if they are kept for 0 days', async () => {
+test('no trace is stored with REQUEST_TRACE_DAYS=0', async () => {
   const untraced = await startApi(api.store);
   const { headers } = await untraced.get('/v1/tickets');
   await untraced.close();

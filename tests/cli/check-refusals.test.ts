@@ -36,13 +36,13 @@ async function changeRegistry(change: (registry: GenerationRegistry) => Generati
 const withVersion = (version: number) => () =>
   changeRegistry((registry) => ({
     ...registry,
-    generations: registry.generations.map((one) => ({ ...one, projectionVersion: version })),
+    generations: registry.generations.map((generation) => ({ ...generation, projectionVersion: version })),
   }));
 
 type State = {
   settings?: Record<string, unknown>;
   /** Creates the state. Returns the function that ends it. */
-  given?: () => Promise<() => Promise<unknown>>;
+  arrange?: () => Promise<() => Promise<unknown>>;
 };
 
 const loseProgress = async () => {
@@ -82,26 +82,26 @@ const moveToOtherCluster = async () => {
 const states: Record<string, [line: string, State]> = {
   'a wrong password of MongoDB': ['MongoDB', { settings: { MONGODB_URL: 'wrong password' } }],
   'a generation that does not exist': ['read model', { settings: { GENERATION: 7 } }],
-  'documents of another projection version': ['read model', { given: withVersion(projectionVersion + 1) }],
+  'documents of another projection version': ['read model', { arrange: withVersion(projectionVersion + 1) }],
   'a lost registry': [
     'read model',
     {
-      given: async () => {
+      arrange: async () => {
         const restore = await changeRegistry((registry) => registry);
         await generationsOf(environment.control).deleteMany({});
         return restore;
       },
     },
   ],
-  'an index that conflicts': ['indexes', { given: createConflictingIndex }],
-  'lost progress': ['progress', { given: loseProgress }],
-  'a stored gap': ['gaps', { given: storeGap }],
+  'an index that conflicts': ['indexes', { arrange: createConflictingIndex }],
+  'lost progress': ['progress', { arrange: loseProgress }],
+  'a stored gap': ['gaps', { arrange: storeGap }],
   'topics of another prefix': ['followed', { settings: { TOPIC_PREFIX: 'other.' } }],
   'a SASL mechanism that the brokers lack': [
     'Kafka',
     { settings: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' } },
   ],
-  'another Kafka cluster': ['cluster', { given: moveToOtherCluster }],
+  'another Kafka cluster': ['cluster', { arrange: moveToOtherCluster }],
 };
 
 beforeAll(async () => {
@@ -112,9 +112,9 @@ beforeAll(async () => {
 });
 
 test.each(Object.entries(states))(
-  '%s refuses a start, and is a failed line of the check with the same text',
-  async (_, [line, { settings = {}, given }]) => {
-    const end = await given?.();
+  'the check reports %s with the text of the refused start',
+  async (_, [line, { settings = {}, arrange }]) => {
+    const end = await arrange?.();
     if ('MONGODB_URL' in settings)
       settings.MONGODB_URL = environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@');
     const refusal = await start({ settings }).then(
@@ -144,14 +144,14 @@ const testedElsewhere = {
 };
 
 test('each condition of a start has a state that refuses it', () => {
-  const all = [connectStore, openModel, connectBrokers, enterGroup].flatMap(({ list }) => list);
+  const conditions = [connectStore, openModel, connectBrokers, enterGroup].flatMap(({ list }) => list);
   const refused = new Set([...Object.values(states).map(([line]) => line), ...Object.keys(testedElsewhere)]);
-  expect([...refused].toSorted()).toEqual(all.map(({ name }) => name).toSorted());
+  expect([...refused].toSorted()).toEqual(conditions.map(({ name }) => name).toSorted());
   for (const path of Object.values(testedElsewhere))
     expect(existsSync(join(import.meta.dirname, path))).toBe(true);
 });
 
-test('the check creates no collection, and passes in the state that a projector has left', async () => {
+test('the check passes after a projector has run, and creates no collection', async () => {
   const names = async () =>
     (await environment.database.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   const before = await names();
@@ -159,7 +159,7 @@ test('the check creates no collection, and passes in the state that a projector 
   expect({ code, names: await names() }).toEqual({ code: 0, names: before });
 });
 
-/** Each state in which `/readyz` of an API is 503 although MongoDB answers, with the reason. */
+/** Each state in which `/readyz` of an API answers 503 although MongoDB answers, with the reason. */
 test.each<[string, RegExp, () => Promise<() => Promise<unknown>>]>([
   [
     'no watermark',
@@ -183,8 +183,8 @@ test.each<[string, RegExp, () => Promise<() => Promise<unknown>>]>([
     /FAILED +readiness .*holds documents of projection version 8/,
     withVersion(8),
   ],
-])('an API that is not ready for %s fails its check', async (_, line, given) => {
-  const end = await given();
+])('an API that is not ready for %s fails its check', async (_, line, arrange) => {
+  const end = await arrange();
   const { code, text } = await runCli({ ...environment.environment, LOG_LEVEL: 'silent' }, ['check', 'api']);
   await end();
   expect(text).toMatch(line);

@@ -54,19 +54,19 @@ test('the check of an API leaves no announcement', async () => {
   expect(await processesOf(testEnvironment.control).find().toArray()).toEqual([]);
 });
 
-test('a database that the user may not see never counts as one that does not exist', async () => {
+test('a database that the user may not see does not count as missing', async () => {
   refuseCommand('listDatabases 1');
   const mongo = createMongo(url, 'test');
-  const reading = findReadModel(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
-  await expect(reading).rejects.toThrow('not authorized');
+  const search = findReadModel(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
+  await expect(search).rejects.toThrow('not authorized');
   await mongo.close();
 });
 
-test('a wrong name of the replica set is named', async () => {
+test('the check names a wrong name of the replica set', async () => {
   const { environment } = testEnvironment;
-  const wrong = new URL(testEnvironment.config.MONGODB_URL);
-  wrong.searchParams.set('replicaSet', 'other');
-  const { errors, text } = await runCli({ ...environment, MONGODB_URL: wrong.href }, ['check', 'api']);
+  const mongodbUrl = new URL(testEnvironment.config.MONGODB_URL);
+  mongodbUrl.searchParams.set('replicaSet', 'other');
+  const { errors, text } = await runCli({ ...environment, MONGODB_URL: mongodbUrl.href }, ['check', 'api']);
   expect(`${errors}${text}`).toMatch(
     /FAILED .*No server .* is a member of a replica set other: check replicaSet/,
   );

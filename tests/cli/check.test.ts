@@ -23,7 +23,7 @@ const check = (changes: Record<string, string>, role: string) =>
   runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, ['check', role]);
 
 test.each(['projector', 'api', 'cli'])(
-  'every line of the role %s is ok with the right settings',
+  'every line of the check of the role %s is ok with the correct settings',
   async (role) => {
     const { code, text } = await check({}, role);
     expect(text).not.toContain('FAILED');
@@ -31,14 +31,17 @@ test.each(['projector', 'api', 'cli'])(
   },
 );
 
-test('a projector is checked with the group of its GENERATION, or else of the active generation', async () => {
+test('the check of a projector joins the group of GENERATION or of the active generation', async () => {
   const registry = generationsOf(testEnvironment.control);
-  const [first] = (await registry.findOne({ _id: 'active' }))?.generations ?? [];
-  if (!first) throw new Error('no generation is registered');
-  const others = [2, 3].map((number) => ({ ...first, number, state: 'building' as const }));
-  await registry.updateOne({ _id: 'active' }, { $set: { generation: 2, generations: [first, ...others] } });
+  const [registered] = (await registry.findOne({ _id: 'active' }))?.generations ?? [];
+  if (!registered) throw new Error('no generation is registered');
+  const builds = [2, 3].map((number) => ({ ...registered, number, state: 'building' as const }));
+  await registry.updateOne(
+    { _id: 'active' },
+    { $set: { generation: 2, generations: [registered, ...builds] } },
+  );
   const texts = [await check({ GENERATION: '3' }, 'projector'), await check({}, 'projector')];
-  await registry.updateOne({ _id: 'active' }, { $set: { generation: 1, generations: [first] } });
+  await registry.updateOne({ _id: 'active' }, { $set: { generation: 1, generations: [registered] } });
   const groups = texts.map(({ text }) => /may join (\S+),/.exec(text)?.[1]);
   const { CONSUMER_GROUP: group } = testEnvironment.config;
   expect(groups).toEqual([`${group}_g3`, `${group}_g2`]);
@@ -55,14 +58,14 @@ test.each([
   ['MONGODB_URL', { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' }, 'api'],
   ['DATABASE_NAME', { DATABASE_NAME: 'absent' }, 'api'],
   ['RATE_LIMIT_STORE_URL', { RATE_LIMIT_STORE_URL: 'redis://127.0.0.1:1' }, 'api'],
-])('a line names %s if it is at fault', async (name, changes, role) => {
+])('the check names %s if that setting is wrong', async (name, changes, role) => {
   const { code, text } = await check(changes, role);
   const failed = text.split('\n').filter((line) => line.startsWith('FAILED'));
   expect(failed.join('\n')).toContain(name);
   expect(code).toBe(1);
 });
 
-test('a wrong DATABASE_NAME is an error of the dead letters', async () => {
+test('`dead-letters list` names a wrong DATABASE_NAME', async () => {
   const environment = { ...testEnvironment.environment, DATABASE_NAME: 'absent' };
   const { code, errors } = await runCli(environment, ['dead-letters', 'list']);
   expect({ code, errors }).toEqual({ code: 1, errors: containing('check DATABASE_NAME') });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await ensureIndexes(testEnvironment.database);
 });
 
-test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
+test('an example of the help runs in a shell and pipes only JSON', async () => {
   const parsed = parseArguments(['status', '--help']);
   const help = 'help' in parsed ? parsed.help : '';
   const [, line = '', field = ''] = /^ {2}(.+ --json) \| jq \.(\w+)$/m.exec(help) ?? [];
@@ -37,7 +37,7 @@ const runPipe = (verb: string, reader: string) => {
   return promisify(execFile)('bash', ['--norc', '-c', line], { env });
 };
 
-test('rebuild status --watch --json prints one JSON value on each line, and ends quietly with its reader', async () => {
+test('rebuild status --watch --json prints one JSON value on each line until its reader ends', async () => {
   const { stdout, stderr } = await runPipe('rebuild status --watch --json', 'head -n 2');
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
@@ -49,22 +49,25 @@ test('a verb does its work although the reader of its progress has ended', async
   await runPipe('verify 2>&1 >/dev/null', 'true');
 });
 
-test('a verb has its own exit code although its reader has left, or the disk for its messages is full', async () => {
+test('a verb has its own exit code although its output or its messages cannot be written', async () => {
   expect(await exitCodeOf('status --check >/dev/null')).toBe(1);
   expect(await exitCodeOf('status --check | true')).toBe(1);
   expect(await exitCodeOf('trace req_01HNZX8JGFACFA36RBXDHEQN6E 2>/dev/full')).toBe(1);
 });
 
-test('a verb whose output is lost fails, and a key without its token is not created', async () => {
-  const { admin, environment } = testEnvironment;
-  const keys = [topicOf('apiKey', environment.TOPIC_PREFIX)];
-  const before = await logEnds(admin, keys);
+test('a verb fails if its result cannot be written', async () => {
   expect(await exitCodeOf('status --json >/dev/full')).toBe(1);
-  expect(await exitCodeOf('keys create --org org_1 >/dev/full')).toBe(1);
-  expect(await logEnds(admin, keys)).toEqual(before);
 });
 
-test('the log of a client of Kafka goes to standard error: --json prints JSON alone', async () => {
+test('keys create publishes no key if its token cannot be printed', async () => {
+  const { admin, environment } = testEnvironment;
+  const keyTopics = [topicOf('apiKey', environment.TOPIC_PREFIX)];
+  const endsBefore = await logEnds(admin, keyTopics);
+  expect(await exitCodeOf('keys create --org org_1 >/dev/full')).toBe(1);
+  expect(await logEnds(admin, keyTopics)).toEqual(endsBefore);
+});
+
+test('standard output has only JSON although the Kafka client logs errors', async () => {
   const { KAFKA_BROKERS } = testEnvironment.environment;
   const settings = { LOG_LEVEL: 'error', KAFKA_BROKERS: `127.0.0.1:9,${KAFKA_BROKERS}` };
   const cli = startService('cli', { ...testEnvironment.environment, ...settings }, ['status', '--json']);
@@ -84,16 +87,19 @@ async function exitCodeOf(verb: string): Promise<number> {
 const run = (changes: Record<string, string | undefined>, ...args: string[]) =>
   runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, args);
 
-test('the help shows the commands of the deployment, and an unknown deployment is an error', async () => {
+test('the help shows the commands of the deployment', async () => {
   const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
   expect(help).toMatchObject({ code: 0, errors: '' });
   expect(help.text).toContain('\n  docker compose run --rm cli status --json | jq');
+});
+
+test('a verb names the deployments if its own is unknown', async () => {
   const unknown = startService('cli', { ...testEnvironment.environment, DEPLOYMENT: 'nomad' }, ['status']);
   expect(await unknown.exited).toBe(2);
   expect(unknown.stderr()).toBe('Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n');
 });
 
-test('a trace needs no read model: an API may have written it before a projector has started', async () => {
+test('trace needs no read model, because an API may store traces before a projector starts', async () => {
   const withoutReadModel = { DATABASE_NAME: `${testEnvironment.name}-alone` };
   const { errors } = await run(withoutReadModel, 'trace', 'req_01HNZX8JGFACFA36RBXDHEQN6E');
   expect(errors).toContain('there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E');
@@ -105,7 +111,7 @@ test('topics create needs no MongoDB', async () => {
   expect(created.text).toContain('already exists, left unchanged');
 });
 
-test('a verb that works for long does not report that it waits for Kafka, to which it is connected', async () => {
+test('a long verb reports no wait for Kafka once Kafka is connected', async () => {
   jest.useFakeTimers({
     doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval'],
     advanceTimers: true,
@@ -125,23 +131,34 @@ test('a verb that works for long does not report that it waits for Kafka, to whi
   expect(report).not.toHaveBeenCalled();
 });
 
-test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
-  const away = { KAFKA_BROKERS: '127.0.0.1:1' };
-  const { code, text, errors } = await run(away, 'status');
+const withoutKafka = { KAFKA_BROKERS: '127.0.0.1:1' };
+
+test('status without Kafka shows everything that MongoDB stores', async () => {
+  const { code, text, errors } = await run(withoutKafka, 'status');
   expect({ code, errors }).toEqual({ code: 0, errors: '' });
   expect(text).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\)/m);
   expect(text).toMatch(/^generation 1 {2}/m);
-  expect(await run(away, 'status', '--check')).toMatchObject({ code: 1 });
 });
 
-test('a refused verb exits 1 with the reason, with --json as JSON', async () => {
-  const refused = 'there is no generation 7; the only generation is 1';
+test('status --check fails without Kafka', async () => {
+  expect(await run(withoutKafka, 'status', '--check')).toMatchObject({ code: 1 });
+});
+
+const refused = 'there is no generation 7; the only generation is 1';
+
+test('a refused verb exits with code 1 and prints the reason', async () => {
   expect(await run({}, 'rebuild', 'drop', '7')).toMatchObject({
     code: 1,
     text: containing(`rebuild drop refused: ${refused}`),
   });
-  const { text: verify } = await run({ DEPLOYMENT: 'compose' }, 'rebuild', 'compare', '1');
-  expect(verify).toMatch(/its own entities: docker compose run --rm cli verify$/);
+});
+
+test('a refused verb names the next command of the deployment', async () => {
+  const { text } = await run({ DEPLOYMENT: 'compose' }, 'rebuild', 'compare', '1');
+  expect(text).toMatch(/its own entities: docker compose run --rm cli verify$/);
+});
+
+test('a refused verb prints the reason as JSON with --json', async () => {
   const { code, text } = await run({}, 'rebuild', 'drop', '7', '--json');
   expect({ code, printed: JSON.parse(text) as unknown }).toEqual({ code: 1, printed: { refused } });
 });

@@ -14,7 +14,7 @@ describe('support-cli explain', () => {
   const explained = async (id: string) =>
     JSON.parse((await cli('explain', id, '--json')).text) as Explanation;
   /** A record of another organization for a contact. */
-  const ofOther = encode({ ...created('contact', 'con_1', {}, 99), orgId: 'org_2' }, 'structured');
+  const foreignContact = encode({ ...created('contact', 'con_1', {}, 99), orgId: 'org_2' }, 'structured');
   const missing = { status: 'missing', version: null, record: null };
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('support-cli explain', () => {
       created('conversation', 'conv_expired', { ticketId: 'ti_other', contactId: 'con_gone' }),
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
     );
-    await send('contact', ofOther, { key: 'con_bad', value: '{' });
+    await send('contact', foreignContact, { key: 'con_bad', value: '{' });
     const deleted = ['con_gone', 'con_again'].map((id) => ({
       ...created('contact', id),
       op: 'tombstone' as const,
@@ -44,7 +44,7 @@ describe('support-cli explain', () => {
     );
   });
 
-  test('support-cli explain names the Kafka record of each part of a document, and the missing references', async () => {
+  test('support-cli explain names the Kafka record of a document and of each of its references', async () => {
     expect((await explained('ti_1')).documents).toMatchObject([
       {
         kind: 'ticket',
@@ -86,20 +86,22 @@ describe('support-cli explain', () => {
     },
   );
 
-  test('support-cli explain names the Kafka tombstone of an entity, and its record only if it came back', async () => {
+  test('support-cli explain names the Kafka tombstone of a deleted entity, and a later record', async () => {
     const gone = { orgId: null, status: 'deleted', record: null, tombstone: { topic: topic('contact') } };
     expect((await explained('con_gone')).documents).toMatchObject([{ kind: 'contact', ...gone }]);
-    const again = { status: 'living', record: { offset: 5 }, tombstone: { offset: 4 } };
-    expect((await explained('con_again')).documents).toMatchObject([again]);
+    const recreated = { status: 'living', record: { offset: 5 }, tombstone: { offset: 4 } };
+    expect((await explained('con_again')).documents).toMatchObject([recreated]);
   });
 
-  test('support-cli explain says that a reference is to an entity of another organization', async () => {
+  test('support-cli explain reports a reference to an entity of another organization', async () => {
     const [document] = (await explained('ti_2')).documents;
     expect(document?.references).toMatchObject([
       { id: 'con_again', status: 'living', version: 2 },
       { id: 'tag_other', status: 'other organization', version: 1 },
     ]);
-    // and that an entity whose organization is unknown is deleted
+  });
+
+  test('support-cli explain reports a reference to an entity of an unknown organization as deleted', async () => {
     const [conversation] = (await explained('conv_expired')).documents;
     const contact = conversation?.references.find(({ id }) => id === 'con_gone');
     expect(contact).toMatchObject({ status: 'deleted' });
@@ -113,7 +115,7 @@ describe('support-cli explain', () => {
     expect(await cli('explain', 'ti_unknown', '--json')).toMatchObject({ code: 1 });
   });
 
-  test('support-cli explain names the records of an entity that were refused, and the command that shows each', async () => {
+  test('support-cli explain names the refused records of an entity, and the command that shows each record', async () => {
     const [refused = ''] = (await deadLetters(({ offset }) => offset === 1)).map(({ _id }) => _id);
     const { code, text } = await cli('explain', 'con_1');
     expect(code).toBe(0);
@@ -121,16 +123,18 @@ describe('support-cli explain', () => {
     expect(text).toContain(
       `refused      ${topic('contact')}/0/1, version 99, wrong_organization: orgid: the entity is known under another organization → npx support-cli dead-letters show ${refused}`,
     );
-    // and also if no document has the id
-    const unknown = await cli('explain', 'con_bad');
-    expect(unknown.code).toBe(0);
-    expect(unknown.text).toMatch(/^con_bad: no living generation has a document with this id\. Complete/);
-    expect(unknown.text).toMatch(
+  });
+
+  test('support-cli explain names the refused records of an id without a document', async () => {
+    const { code, text } = await cli('explain', 'con_bad');
+    expect(code).toBe(0);
+    expect(text).toMatch(/^con_bad: no living generation has a document with this id\. Complete/);
+    expect(text).toMatch(
       /refused +\S+\/0\/2, not_json: value: must be JSON.* → npx support-cli dead-letters show \S+\/0\/2@\d+/,
     );
   });
 
-  test('support-cli explain names the latest ten of many refused records, the latest first', async () => {
+  test('support-cli explain names the latest ten refused records in descending order', async () => {
     const numbers = Array.from({ length: 11 }, (_, index) => index);
     for (const number of numbers)
       await storeDeadLetter(environment, created('contact', 'con_many'), {
@@ -142,7 +146,7 @@ describe('support-cli explain', () => {
     expect(offsets).toEqual(numbers.slice(1).reverse());
   });
 
-  test('support-cli explain explains the document that a request has named', async () => {
+  test('support-cli explain finds the document that a request has named', async () => {
     const [first = '', second = '', third = ''] = ['E', 'F', 'G'].map(
       (end) => `req_01HNZX8JGFACFA36RBXDHEQN6${end}`,
     );
@@ -174,7 +178,7 @@ describe('support-cli explain', () => {
     expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
   });
 
-  test('support-cli explain lists the fields that differ from a fresh join, and from the active generation', async () => {
+  test('support-cli explain lists the fields that differ from a fresh join or from the active generation', async () => {
     const { mongo, name, database, control } = environment;
     const tickets = collectionOf(database, 'ticket');
     const ticket = await tickets.findOne({ _id: 'ti_1' });

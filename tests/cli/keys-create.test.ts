@@ -10,7 +10,7 @@ const { environment, applied, cli, find, deadLetters, publish } = useProjector()
 const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
 
 describe('keys create', () => {
-  test('keys create prints a token that opens only its organization, and stores the token nowhere', async () => {
+  test('keys create prints a token of the organization and does not store the token', async () => {
     const command = 'keys create --org org_new --name Export --rate-limit 300 --json'.split(' ');
     const { text, errors, code } = await cli(...command);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
@@ -28,7 +28,7 @@ describe('keys create', () => {
     expect([await status(token), await status(`${token}0`)]).toEqual([200, 401]);
   });
 
-  test('the token begins with KEY_PREFIX and the value of --mode', async () => {
+  test('keys create prints a token that begins with KEY_PREFIX and the value of --mode', async () => {
     const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
     const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
     expect({ code, text }).toEqual({
@@ -37,7 +37,7 @@ describe('keys create', () => {
     });
   });
 
-  test('if the topic does not confirm the key, the error names the topic, and the token is already printed', async () => {
+  test('keys create names a topic that does not confirm the key', async () => {
     const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
     const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
     expect(code).toBe(1);
@@ -55,11 +55,11 @@ describe('keys archive', () => {
     const { text } = await cli('keys', 'create', '--org', 'org_new', '--json');
     const { id, token } = JSON.parse(text) as CreatedKey;
     await applied();
-    return { id, token, before: await find('apiKey', id) };
+    return { id, token, document: await find('apiKey', id) };
   };
 
-  test('keys archive changes nothing without --yes or with --dry-run', async () => {
-    const { id, token, before } = await createKey();
+  test('keys archive changes nothing in a dry run or without a confirmation', async () => {
+    const { id, token, document } = await createKey();
     expect(await archive(id)).toMatchObject({ code: 2, errors: containing('--yes') });
     expect(await archive(id, '--dry-run')).toMatchObject({
       code: 0,
@@ -67,18 +67,18 @@ describe('keys archive', () => {
     });
     await applied();
     expect({ key: await find('apiKey', id), status: await status(token) }).toEqual({
-      key: before,
+      key: document,
       status: 200,
     });
   });
 
-  test('keys archive archives a key once, and keeps the time of the first archiving', async () => {
-    const { id, token, before } = await createKey();
+  test('keys archive keeps the time of the first archiving when an operator repeats it', async () => {
+    const { id, token, document } = await createKey();
     expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
     await applied();
     expect(await find('apiKey', id)).toMatchObject({
       version: 2,
-      state: { ...before?.state, archivedAt: expect.any(Date) as Date },
+      state: { ...document?.state, archivedAt: expect.any(Date) as Date },
     });
     expect(await status(token)).toBe(401);
     // If the event had the time of the creation, the watermark rule would count it as late.
@@ -109,7 +109,7 @@ describe('keys archive', () => {
     });
   });
 
-  test('keys archive asks on one line although the name of the key has line ends, and the answer No changes nothing', async () => {
+  test('keys archive asks on one line although the name of the key has line ends', async () => {
     await publish(created('apiKey', 'key_hostile', { name: 'Export\n of another org\x1b[8m' }));
     await applied();
     const questions: string[] = [];

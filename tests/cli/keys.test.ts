@@ -6,7 +6,7 @@ import { runCli } from '../support/run-cli.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { statusOf } from './status-of.ts';
 
-describe('keys', () => {
+describe('blocked keys', () => {
   let nowMs = 1_000;
   const testStore = useOpened(async () => {
     const opened = await startStore();
@@ -25,7 +25,7 @@ describe('keys', () => {
   const statuses = (token: string) =>
     Promise.all(testStore.replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
 
-  test('block and unblock take effect on every replica within six seconds, and only on that key', async () => {
+  test('keys block and keys unblock take effect on every replica within six seconds', async () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
     const blocked = await keys('block', 'key_a', '--why', 'leaked');
     expect(blocked).toMatchObject({ code: 0, errors: '' });
@@ -40,7 +40,7 @@ describe('keys', () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
   });
 
-  test('the token of a blocked key stays refused for every other key that has it, also once that key is deleted', async () => {
+  test('a blocked token stays refused for all its keys although the blocked key is deleted', async () => {
     const token = 'svc_live_leaked';
     const key = (id: string) => apiKey(token, { id });
     const documents = testStore.database.collection<{ _id: string; state?: object }>('apiKeys');
@@ -65,16 +65,16 @@ describe('keys', () => {
     await documents.deleteMany({ _id: { $in: ['key_leaked1', 'key_leaked2'] } });
   });
 
-  test('list prints every key and its state, and nothing of its token', async () => {
+  test('keys list prints every key with its state but without its token', async () => {
     await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
     const { text } = await keys('list');
-    const rest = 'default limit {2}.+$';
+    const limitAndName = 'default limit {2}.+$';
     for (const line of [
       'key_a {2}org_a {2}live {2}active {2}',
       'key_b {2}org_b {2}live {2}blocked since \\S+ by ann \\(leaked\\) {2}',
       'key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}',
     ])
-      expect(text).toMatch(new RegExp(`^${line}${rest}`, 'm'));
+      expect(text).toMatch(new RegExp(`^${line}${limitAndName}`, 'm'));
     const json = (await keys('list', '--org', 'org_b', '--json')).text;
     expect(JSON.parse(json)).toEqual([
       {
@@ -91,7 +91,7 @@ describe('keys', () => {
     expect(text + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
   });
 
-  test('a blocked key that is deleted is still listed, and can be unblocked', async () => {
+  test('keys unblock accepts a blocked key that was deleted', async () => {
     await store(testStore.database, 'apiKey', [apiKey('svc_live_e', { id: 'key_e' }, { orgId: 'org_e' })]);
     await keys('block', 'key_e', '--why', 'leaked');
     await testStore.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_e' });
@@ -108,15 +108,15 @@ describe('keys', () => {
       'keys block failed: there is no key key_x; see: npx support-cli keys list',
     ],
     [['unblock', 'key_c'], 'keys unblock failed: key key_c is not blocked; see: npx support-cli keys list'],
-  ])('%j exits 1 and says why', async (args, error) => {
+  ])('keys %j exits with code 1 and names the reason', async (args, error) => {
     expect(await keys(...args)).toMatchObject({ code: 1, text: '', errors: `${error}\n` });
   });
 });
 
-describe('two generations', () => {
+describe('keys of two generations', () => {
   const rebuild = useRebuild();
 
-  test('a rollback that accepts older data brings back keys that were archived since, but no blocked key', async () => {
+  test('a rollback to older data restores archived keys but no blocked key', async () => {
     const served = { client: rebuild.mongo, name: rebuild.name };
     const statuses = async () => ({
       archived: await statusOf(served, 'svc_live_archived'),
@@ -124,7 +124,7 @@ describe('two generations', () => {
     });
     // The command takes MongoDB's time.
     const since = new Date(0);
-    await rebuild.given([generation(1, 'standby', { since }), generation(2, 'active')]);
+    await rebuild.storeGenerations([generation(1, 'standby', { since }), generation(2, 'active')]);
     await rebuild.control.collection('generations').updateOne({}, { $set: { since } });
     for (const number of [1, 2]) {
       await ensureIndexes(rebuild.databaseOf(number));

@@ -7,7 +7,7 @@ import { useOpened } from '../support/use-opened.ts';
 const opened = useOpened(() => createTestEnvironment());
 
 test.each(['keys list', 'status', 'check'])(
-  '%s takes no answer of a member that is not the primary',
+  '%s refuses the answer of a member that is not the primary',
   async (verb) => {
     await ensureRegistry(opened.control);
     const { trouble, listen, cut } = createStoreProxy(opened.config.MONGODB_URL);

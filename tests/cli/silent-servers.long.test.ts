@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => silent.close());
 
-test('a verb says why a connection failed before the server fell silent', async () => {
+test('a verb names the error of the connection that failed before the server became silent', async () => {
   let connections = 0;
   const failing = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -43,10 +43,13 @@ test.each([
     scheme: 'mongodb://',
     errors: /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/,
   },
-])('a verb names $name and ends if that server never answers', async ({ name, verb, scheme, errors }) => {
-  const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [name]: scheme + address };
-  const service = startService('cli', environment, verb.split(' '));
-  expect(await service.exited).toBe(1);
-  expect(service.stderr()).toMatch(errors);
-  expect(service.stderr()).toContain(`(${name}) cannot be reached: `);
-});
+])(
+  'a verb ends with an error that names $name if the server never answers',
+  async ({ name, verb, scheme, errors }) => {
+    const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [name]: scheme + address };
+    const service = startService('cli', environment, verb.split(' '));
+    expect(await service.exited).toBe(1);
+    expect(service.stderr()).toMatch(errors);
+    expect(service.stderr()).toContain(`(${name}) cannot be reached: `);
+  },
+);

@@ -29,18 +29,18 @@ test('the topics that the CLI creates keep tombstones for a week', async () => {
     });
 });
 
-test('a status names indexes that are missing or hidden, with the command that helps', async () => {
+test('status names missing and hidden indexes with the command that restores them', async () => {
   const { database } = rebuild;
-  await rebuild.given([generation(1, 'active')]);
-  const found = async () => {
+  await rebuild.storeGenerations([generation(1, 'active')]);
+  const findStructures = async () => {
     const { generations } = await rebuild.status();
     return generations[0]?.findings.filter(({ name }) => name === 'structures');
   };
-  expect(await found()).toEqual([]);
+  expect(await findStructures()).toEqual([]);
   await database.collection('tickets').dropIndex('updated');
   await database.collection('qas').drop();
   await database.command({ collMod: 'channels', index: { name: 'created', hidden: true } });
-  const [missing, hidden] = (await found()) ?? [];
+  const [missing, hidden] = (await findStructures()) ?? [];
   expect(missing).toMatchObject({ severity: 'bad', fix: 'GENERATION=1 npm run projector' });
   expect(missing?.text).toContain(
     `its database ${database.databaseName} lacks tickets.updated, all indexes of qas`,
@@ -50,14 +50,14 @@ test('a status names indexes that are missing or hidden, with the command that h
   expect(hidden?.fix).toContain(`db.getSiblingDB('${database.databaseName}').runCommand(`);
   await database.command({ collMod: 'channels', index: { name: 'created', hidden: false } });
   await ensureIndexes(database);
-  expect(await found()).toEqual([]);
+  expect(await findStructures()).toEqual([]);
 });
 
 describe('tokens of several keys', () => {
   const archived = { archivedAt: '2026-01-01T00:00:00Z' };
 
-  test('are named by their keys if an active key is refused', async () => {
-    await rebuild.given([generation(1, 'active')]);
+  test('are listed with their keys if an active key is refused', async () => {
+    await rebuild.storeGenerations([generation(1, 'active')]);
     await ensureIndexes(rebuild.database);
     await store(rebuild.database, 'apiKey', [
       apiKey('svc_live_1', { id: 'key_taken1' }),
@@ -90,17 +90,17 @@ describe('tokens of several keys', () => {
     expect(text).not.toMatch(/[0-9a-f]{64}/i);
   });
 
-  test('are none if there are no keys', async () => {
+  test('are an empty list if there are no keys', async () => {
     const { control, name } = rebuild;
-    await rebuild.given([generation(1, 'active')]);
+    await rebuild.storeGenerations([generation(1, 'active')]);
     const registry = await readRegistry(control);
     await rebuild.database.collection('apiKeys').deleteMany({});
-    const isNone = (tokens: object[]) => tokens.length === 0 || tokens;
-    await eventually(() => readSharedTokens(control, name, registry).then(isNone, String));
+    const isEmpty = (tokens: object[]) => tokens.length === 0 || tokens;
+    await eventually(() => readSharedTokens(control, name, registry).then(isEmpty, String));
   });
 });
 
-describe('the work of the store for a status', () => {
+describe('counts for status', () => {
   /** Clients of a MongoDB that gives this answer to the counts. */
   const proxied = useOpened(async () => {
     const proxy = createAnsweringProxy(rebuild.config.MONGODB_URL);
@@ -119,9 +119,9 @@ describe('the work of the store for a status', () => {
     };
   });
   const status = () => rebuild.status({ mongo: proxied.mongo, control: proxied.control });
-  beforeEach(() => rebuild.given([generation(1, 'active'), generation(2, 'ready')]));
+  beforeEach(() => rebuild.storeGenerations([generation(1, 'active'), generation(2, 'ready')]));
 
-  test('is left out if MongoDB refuses it, and the status shows the rest with the reason', async () => {
+  test('are left out with the reason if MongoDB refuses them', async () => {
     // MongoDB answers so if `notablescan` refuses a scan, or if the user has too few rights.
     proxied.answer({ code: 291, errmsg: 'refused' });
     const counts = await readCounts(proxied.database);
@@ -135,26 +135,26 @@ describe('the work of the store for a status', () => {
     expect(generations.map(({ number }) => number)).toEqual([1, 2]);
   });
 
-  test('fails as a whole if MongoDB does not answer, so that the caller tries again', async () => {
+  test('fail if MongoDB does not answer', async () => {
     proxied.answer('closed');
     await expect(readCounts(proxied.database)).rejects.toThrow(MongoNetworkError);
     await expect(status()).rejects.toThrow(MongoNetworkError);
   });
 
-  test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
+  test('are estimates or have a bound, so their cost does not grow with the collections', async () => {
     const { config, database, name } = rebuild;
-    await rebuild.given([generation(1, 'active')]);
+    await rebuild.storeGenerations([generation(1, 'active')]);
     await using mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
     await readFactsToAct(rebuild.deps({ mongo, control: mongo.db(name) }));
     await readCounts(mongo.db(database.databaseName));
-    // MongoDB estimates the count of every resource's collection
+    // MongoDB estimates the number of documents in the collection of every resource.
     const counts = commands.filter(({ count }) => count !== undefined);
     const collections = kinds.map((kind) => resources[kind].collection);
     expect(counts.map(({ count }) => String(count)).toSorted()).toEqual(collections.toSorted());
     for (const { query } of counts) expect(query).toBeUndefined();
-    // every other count has a limit, except the counts of tokens and of stored bytes: they read an index within a time
+    // Every other count has a limit. Only the counts of tokens and stored bytes have a time limit instead.
     const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
     expect(aggregates.length).toBeGreaterThan(1);
     for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {
@@ -162,7 +162,7 @@ describe('the work of the store for a status', () => {
       const isTimed = /tokenSha256|"\$size"/.test(JSON.stringify(pipeline));
       expect(isTimed ? maxTimeMS : limit).toBeLessThanOrEqual(isTimed ? 500 : 10_000);
     }
-    // and documents are read from the control database alone
+    // The status reads documents only from the control database.
     const finds = commands.filter(({ find }) => find !== undefined);
     expect(new Set(finds.map(({ $db }) => String($db)))).toEqual(new Set([name]));
   });

@@ -15,7 +15,7 @@ const unknownTopic = () =>
 describe('topics create', () => {
   const testEnvironment = useOpened(() => createTestEnvironment());
 
-  test('waits for a broker that does not know a new topic yet', async () => {
+  test('waits until every broker knows a new topic', async () => {
     const prefix = `${testEnvironment.name}-slow.`;
     let refusals = 2;
     const slow: Admin = {
@@ -35,14 +35,18 @@ describe('topics create', () => {
     const output = await createTopics(slow, prefix, { partitions: 2 });
     expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions`);
     expect(refusals).toBeLessThan(0);
-    // and a second call changes nothing
+  });
+
+  test('leaves an existing topic unchanged', async () => {
+    const prefix = `${testEnvironment.name}-existing.`;
+    await createTopics(testEnvironment.admin, prefix, { partitions: 2 });
     expect(await createTopics(testEnvironment.admin, prefix, { partitions: 5 })).toContain(
       `${topicOf('ticket', prefix)}: already exists, left unchanged`,
     );
     expect(await testEnvironment.admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
   });
 
-  test('sets the replication and the replicas that must have a record', async () => {
+  test('sets the replication factor and min.insync.replicas', async () => {
     const prefix = `${testEnvironment.name}-replicated.`;
     const { admin } = testEnvironment;
     await createTopics(admin, prefix, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 2 });
@@ -51,11 +55,14 @@ describe('topics create', () => {
       resources: [{ type: 2, name: topicOf('tag', prefix), configNames: ['min.insync.replicas'] }],
     });
     expect(resources[0]?.configEntries).toMatchObject([{ configValue: '2', isDefault: false }]);
-    const beyond = createTopics(admin, `${prefix}beyond.`, { partitions: 1, replicationFactor: 9 });
-    await expect(beyond).rejects.toThrow(/replication/i);
+    const tooManyReplicas = createTopics(admin, `${prefix}too-many.`, {
+      partitions: 1,
+      replicationFactor: 9,
+    });
+    await expect(tooManyReplicas).rejects.toThrow(/replication/i);
   });
 
-  test('fails at once if waiting does not help', async () => {
+  test('fails immediately for an error that no wait can solve', async () => {
     const refused = Object.assign(new Error('not authorized'), { retriable: false });
     const unauthorized: Admin = {
       ...testEnvironment.admin,

@@ -10,7 +10,7 @@ const opened = useOpened(openDatabases);
 test.each([
   ['rebuild history', /the first generation/],
   ['verify', /generation 1/],
-])('%s needs no broker, and no KAFKA_BROKERS', async (verb, expected) => {
+])('%s needs neither brokers nor KAFKA_BROKERS', async (verb, expected) => {
   const { control, database, name } = opened;
   await ensureRegistry(control);
   await ensureIndexes(database);

@@ -142,8 +142,8 @@ import('${name}').then((imported) => console.log(imported.ApiError === ApiError)
 });
 
 test('messages of the compiler show the names of the types', async () => {
-  const wrong = `import type { Client } from '${name}';
+  const invalidProgram = `import type { Client } from '${name}';
 export const title = async (client: Client): Promise<number> => (await client.tickets.retrieve('ti_1')).data;`;
-  const { output } = await compile(await install('names'), 'wrong.mts', wrong);
+  const { output } = await compile(await install('names'), 'wrong.mts', invalidProgram);
   expect(output).toContain("Type 'Ticket' is not assignable to type 'number'");
 });

@@ -141,7 +141,7 @@ test('a run of an export yields no version of a ticket twice across a restart an
       .map(versionOf),
   );
 
-  // then the next run ends with the final state
+  // The next run ends with the final state.
   await applyChanges(1);
   await promote(1);
   const { client } = connect({ baseUrl: `http://127.0.0.1:${api.port}` });

@@ -19,14 +19,14 @@ describe('a log whose source appended runs of records again', () => {
   const rebuilt = useOpened(() => createTestEnvironment(1));
 
   test('a compacted log gives the same read model as the whole log', async () => {
-    // given a projector that applies the whole log
+    // A first projector applies the whole log.
     const history = randomLives(1, 600);
     await streamed.publish(...history);
     await streamed.applied();
     const { database, admin, config, topics } = streamed.environment;
     const log = [...history, ...closingRecords];
     const expected = Object.fromEntries(fold(log));
-    // when Kafka has removed all records but the last of each key
+    // Kafka removes all records but the last of each key.
     for (const [kind] of lives) {
       await streamed.alterTopic(kind, {
         'cleanup.policy': 'compact',
@@ -43,7 +43,7 @@ describe('a log whose source appended runs of records again', () => {
       const isCompacted = compacted.length === keys.size;
       return isCompacted || compacted.map(({ event }) => event?.id);
     });
-    // then a read model that a second projector builds from the compacted log is the same
+    // A second projector builds the same read model from the compacted log.
     const prefix = { TOPIC_PREFIX: config.TOPIC_PREFIX };
     const projector = await runProjector({ config: { ...rebuilt.config, ...prefix }, topics });
     await applied({ ...rebuilt, admin, topics }, () => projector.fatal);

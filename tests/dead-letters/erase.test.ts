@@ -15,7 +15,7 @@ import { recordOf, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { useOpened } from '../support/use-opened.ts';
 
-describe('the dead letters about a deleted entity', () => {
+describe('dead letters about a deleted entity', () => {
   const opened = useOpened(openDatabases);
   beforeAll(() => ensureDeadLetterIndexes(opened.control));
   beforeEach(async () => {
@@ -31,19 +31,19 @@ describe('the dead letters about a deleted entity', () => {
   const store = (rejected: RejectedRecord[], topic = 'support.contacts', generation = 1) =>
     storeDeadLetters({ ...deps(), generation, shares: ampleShares }, topic, rejected);
 
-  test('all 1,199 dead letters that the deletion covers are erased, and the others are kept', async () => {
+  test('are erased only up to the version that the deletion covers', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
     await store([...rejected, rejectedVersion('con_2', 2_000)]);
     const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
     await eraseDeadLetters(deps(), [{ ...entity, covers }]);
-    const left = await standingLetters(opened.control);
-    expect(left.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
+    const remaining = await standingLetters(opened.control);
+    expect(remaining.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
     expect(await recordBytesOf(opened.control).countDocuments()).toBe(2);
   });
 
-  test('the dead letters stay erased when another generation rejects their records, even if it finds their entity alive', async () => {
+  test('stay erased when another generation rejects their records', async () => {
     const rejected = [rejectedVersion('con_moved', 1)];
     await store(rejected);
     await eraseDeadLetters(deps(), [{ kind: 'contact', id: 'con_moved', covers: () => true }]);
@@ -51,7 +51,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(await recordBytesOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
   });
 
-  test('the dead letters are erased by a later recheck, even between those of a topic that is no longer read', async () => {
+  test('are erased by a recheck between dead letters of a topic that is no longer read', async () => {
     await store([rejectedVersion('con_former', 1)], 'support.former');
     await store([rejectedVersion('con_gone', 1)]);
     await store([rejectedVersion('con_former', 3)], 'support.former');
@@ -66,7 +66,7 @@ describe('the dead letters about a deleted entity', () => {
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
 
-  test('the dead letters lose their bytes at a later recheck, if the client that purged or closed them crashed before that', async () => {
+  test('lose bytes at a recheck that an interrupted purge or close has left', async () => {
     const rejected = [1, 2, 3].map((version) => rejectedVersion('con_left', version));
     await store(rejected);
     const bytes = await recordBytesOf(opened.control).find().sort({ offset: 1 }).toArray();
@@ -85,9 +85,9 @@ describe('the dead letters about a deleted entity', () => {
   });
 
   test.each(['deleted', 'tombstone'] as const)(
-    'the dead letters are erased by a %s record although the entity came back in the same batch',
+    'are erased by a %s record although the entity came back in the same batch',
     async (op) => {
-      // given a contact that has a dead letter, is deleted and created again, and then has another dead letter
+      // The contact has a dead letter, is deleted and created again, and then has another dead letter.
       await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
       const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
       const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
@@ -103,7 +103,6 @@ describe('the dead letters about a deleted entity', () => {
       };
       const envelopes = { readEnvelopes: async () => [stored] };
       const erasures = await findErasures(envelopes, 'contact', { changes: [deletion], rejected: [] });
-      // then the projector erases the dead letter from before the deletion, and keeps the later one
       await eraseDeadLetters(deps(), erasures);
       const left = await standingLetters(opened.control);
       expect(left.map(({ offset }) => offset)).toEqual([5]);

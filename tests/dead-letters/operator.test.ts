@@ -7,12 +7,15 @@ import { eventually } from '../support/eventually.ts';
 import { matching } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('the dead-letter commands of the CLI, while a projector runs', () => {
+describe('dead-letters commands', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
   const deadLetterOf = async (id: string) => (await deadLetters(({ _id }) => _id === id))[0] ?? null;
   const idAt = async (kind: Kind, offset: number) =>
-    (await deadLetters((one) => one.topic === topic(kind) && one.partition === 0 && one.offset === offset))[0]
-      ?._id ?? '';
+    (
+      await deadLetters(
+        (letter) => letter.topic === topic(kind) && letter.partition === 0 && letter.offset === offset,
+      )
+    )[0]?._id ?? '';
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const json = async (...args: string[]) => {
     const { text } = await cli(...args, '--json');
@@ -38,7 +41,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       reason: 'unknown_type',
     });
 
-  describe('of rejected records with personal data and secrets', () => {
+  describe('for rejected records with personal data and secrets', () => {
     const secrets = ['SECRET', 'help@example.com', 'jane@example.com', 'Support'];
     let value = '';
     let id = '';
@@ -55,11 +58,11 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       id = await idAt('channel', 0);
     });
 
-    test('the valid record that follows is applied', async () => {
+    test('the projector applies the valid record that follows', async () => {
       expect((await find('channel', 'chan_p'))?.version).toBe(1);
     });
 
-    test('list shows the latest first, without these data', async () => {
+    test('list shows the latest dead letter first without personal data and secrets', async () => {
       const { code, text } = await cli('list');
       expect(code).toBe(0);
       expect(text).toContain('2 shown of 2:');
@@ -93,16 +96,16 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       expect(secrets.filter((secret) => textAndJson.includes(secret))).toEqual([]);
     });
 
-    test('show --raw prints the bytes, and a warning apart from them', async () => {
+    test('show --raw prints the bytes to the output and a warning to the errors', async () => {
       const { text, errors } = await cli('show', id, '--raw');
       expect(text).toBe(value);
       expect(errors).toContain('personal data and secrets');
-      const whole = await json('show', id, '--raw');
-      expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
+      const rawRecord = await json('show', id, '--raw');
+      expect(Buffer.from(String(rawRecord.value), 'base64').toString()).toBe(value);
     });
   });
 
-  describe('of two records that are accepted now, one with a superseded version, and one still rejected', () => {
+  describe('for four dead letters, three of which can be re-driven', () => {
     const redrive = () => ['redrive', '--topic', topic('contact')];
     const ids = { fresh: '', stale: '', bad: '', org: '' };
     let end = 0;
@@ -137,19 +140,19 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       expect(await deadLetterOf(ids.bad)).toMatchObject({ count: 1 });
     });
 
-    describe('after a redrive', () => {
+    describe('with a redrive of all', () => {
       let redriven: Awaited<ReturnType<typeof cli>>;
       beforeAll(async () => {
         redriven = await cli(...redrive());
       });
 
-      test('it has printed each outcome, and exited 1 because of the refused one', () => {
+      test('redrive prints the outcomes, and exits with code 1 because one record is refused', () => {
         expect(redriven.code).toBe(1);
         expect(redriven.text).toContain('4 dead letters: 2 applied, 1 superseded');
         expect(redriven.text).toContain(`${ids.bad}  not_json`);
       });
 
-      test('an accepted one is applied with its own position in the log', async () => {
+      test('redrive applies an accepted record with its own position in the log', async () => {
         expect(await find('contact', 'con_fresh')).toMatchObject({
           state: { name: 'Fresh' },
           position: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
@@ -157,27 +160,27 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
         expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
       });
 
-      test('the superseded one changes only the revision of its entity', async () => {
+      test('redrive changes only the revision of an entity with a later version', async () => {
         const revision = expect.any(Number) as number;
         expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision });
       });
 
-      test('only the refused one is left, with its new reason', async () => {
+      test('redrive leaves only the refused dead letter, with its new reason', async () => {
         for (const id of [ids.fresh, ids.stale, ids.org]) expect(await deadLetterOf(id)).toBeNull();
         expect(await deadLetterOf(ids.bad)).toMatchObject({ count: 2, reason: 'not_json' });
       });
 
-      test('no offset is committed', async () => {
+      test('redrive commits no offset', async () => {
         expect(await projector.committed('contact')).toBe(end);
       });
 
-      test('a dead letter that no longer exists is named', async () => {
+      test('redrive names a dead letter that no longer exists', async () => {
         await expectExit(1, /there is no such dead letter/, 'redrive', ids.fresh);
       });
     });
   });
 
-  test('a redriven deletion erases the dead letters about its entity', async () => {
+  test('redrive of a deletion erases the dead letters about its entity', async () => {
     const contact = created('contact', 'con_leaves');
     const invalid = { ...contact, version: 2, data: { ...contact.data, email: 'jane@example.com' } };
     await publish(contact, invalid);
@@ -190,11 +193,11 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(await countAboutContact()).toBe(0);
   });
 
-  describe('a purge, given two dead letters of tags and one of a user', () => {
-    /** Each test has offsets of its own: a purged dead letter is never stored again. */
+  describe('for two dead letters of tags and one of a user', () => {
+    /** Each test has its own offsets, because a purged dead letter is never stored again. */
     let offset = 100;
     let second = '';
-    const left = async () => (await deadLetters()).map((letter) => letter.topic);
+    const remainingTopics = async () => (await deadLetters()).map((letter) => letter.topic);
     const ofTags = () => ['--topic', topic('tag'), '--reason', 'unknown_type'];
 
     beforeEach(async () => {
@@ -205,38 +208,38 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       await storeAcceptable(created('user', 'user_1'), offset + 2);
     });
 
-    test('deletes nothing without --yes, or in a dry run', async () => {
+    test('purge deletes nothing without --yes or in a dry run', async () => {
       await expectExit(2, /--yes/, 'purge', ...ofTags());
       const dryRun = /^2 dead letters would be deleted\. Dry run: nothing was changed$/;
       await expectExit(0, dryRun, 'purge', ...ofTags(), '--dry-run');
-      expect(await left()).toHaveLength(3);
+      expect(await remainingTopics()).toHaveLength(3);
     });
 
-    test('deletes the dead letters that options select, up to the limit', async () => {
+    test('purge deletes the selected dead letters up to the limit', async () => {
       const purged = await json('purge', ...ofTags(), '--limit', '1', '--yes');
       expect(purged).toEqual({ dryRun: false, purged: 1 });
-      expect(await left()).toEqual([topic('tag'), topic('user')]);
+      expect(await remainingTopics()).toEqual([topic('tag'), topic('user')]);
     });
 
-    test('deletes a dead letter by its id, once, and names the operator and the time afterwards', async () => {
+    test('show names the operator and the time of a purge by id', async () => {
       await expectExit(0, /^1 dead letter deleted$/, 'purge', second, '--yes');
-      expect(await left()).toEqual([topic('tag'), topic('user')]);
+      expect(await remainingTopics()).toEqual([topic('tag'), topic('user')]);
       await expectExit(1, / purged the dead letter .*\(unknown_type\) at 20/, 'show', second);
       await expectExit(1, /^0 dead letters deleted; not found: 1 id$/, 'purge', second, '--yes');
     });
 
-    test('deletes every dead letter with --all, and none is listed then', async () => {
+    test('purge --all deletes every dead letter', async () => {
       await expectExit(0, /^3 dead letters deleted$/, 'purge', '--all', '--yes');
       await expectExit(0, /^no dead letters$/, 'list');
       await expectExit(0, /^no dead letter matches$/, 'list', '--key', 'tag_1');
     });
   });
 
-  test('a list of an unknown topic exits with 2, and names the topics', async () => {
+  test('list names the topics if a topic is unknown', async () => {
     await expectExit(2, new RegExp(topic('ticket')), 'list', '--topic', 'support.orders');
   });
 
-  test('an unknown dead letter exits with 1', async () => {
+  test('show exits with code 1 for an unknown dead letter', async () => {
     await expectExit(1, /there is no dead letter/, 'show', `${topic('tag')}/0/99@1`);
   });
 });

@@ -6,7 +6,7 @@ import { encode, type Event } from '../support/events.ts';
 import { matching } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('no record stops its partition', () => {
+describe('a projector', () => {
   const projector = useProjector({ projectors: 0 });
   const { environment, topic, publish, applied, find, deadLetters, start } = projector;
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
@@ -23,17 +23,17 @@ describe('no record stops its partition', () => {
     return { key, headers, value: JSON.stringify(changed) };
   };
 
-  test('seven million characters of base64 are applied, or named in a dead letter', async () => {
+  test('applies seven million characters of base64 or names them in a dead letter', async () => {
     const content = 'x'.repeat(5_500_000);
     const message = (id: string, fields = {}) =>
       created('message', id, { conversationId: 'conv_1', ...fields });
     const valid = inBase64(message('msg_1', { content }));
     expect(valid.value.length).toBeGreaterThan(7_000_000);
     const rejected = inBase64(message('msg_2', { content }), 'support.message.updated.v9');
-    for (const one of [valid, rejected, encode(message('msg_3'), 'structured')])
+    for (const produced of [valid, rejected, encode(message('msg_3'), 'structured')])
       await environment.producer.send({
         topic: topic('message'),
-        messages: [one],
+        messages: [produced],
         compression: kafkajs.CompressionTypes.GZIP,
       });
     await applied();
@@ -45,7 +45,7 @@ describe('no record stops its partition', () => {
     expect(logged).toEqual([]);
   });
 
-  test('a record for which a join throws is a dead letter that can be re-driven once the join is fixed', async () => {
+  test('stores a dead letter for a record whose join throws', async () => {
     await cli('purge', '--all', '--yes');
     await publish(created('channel', 'chan_1'));
     await publish(created('conversation', 'conv_1', { ticketId: 'ti_bad', channelId: 'chan_1' }));

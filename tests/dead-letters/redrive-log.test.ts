@@ -28,14 +28,14 @@ describe('a flood of rejected records beyond the share of their topic', () => {
         .replace('"org_1"', '"org_2"')
         .replace('"entityversion":1', '"entityversion":2'),
     }));
-    for (const all of [records, foreign]) {
+    for (const batch of [records, foreign]) {
       for (let index = 0; index < count; index += 1_000)
-        await send('tag', ...all.slice(index, index + 1_000));
+        await send('tag', ...batch.slice(index, index + 1_000));
     }
     await applied();
   });
 
-  test('the ledger has the whole flood, with the bytes that fit, as list, status and show report', async () => {
+  test('is stored completely with the bytes that fit', async () => {
     const letters = await deadLetters();
     expect(letters).toHaveLength(count);
     const attached = letters.filter(({ bytes }) => bytes !== undefined);
@@ -49,26 +49,26 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     const { text } = await runCli(bounded, ['status']);
     expect(text).toContain('dead letters: 3,000');
     expect(text).toContain('further ones are stored without their bytes');
-    const last = letters.at(-1)?._id ?? '';
-    expect((await cli('show', last)).text).toMatch(/^size +its bytes are not stored/m);
-    expect(await cli('show', last, '--raw')).toMatchObject({ code: 2 });
+    const lastId = letters.at(-1)?._id ?? '';
+    expect((await cli('show', lastId)).text).toMatch(/^size +its bytes are not stored/m);
+    expect(await cli('show', lastId, '--raw')).toMatchObject({ code: 2 });
   });
 
-  test('a redrive applies the flood in the order of the log, from its bytes and from Kafka', async () => {
+  test('is applied by a redrive in the order of the log from stored bytes and from Kafka', async () => {
     const letters = await deadLetters();
-    const left = letters.at(-1)?._id;
+    const lastId = letters.at(-1)?._id;
     expect(await json('redrive', '--all', '--dry-run')).toMatchObject({ deadLetters: count, refused: count });
-    // given a database without the entities of the other organization
+    // Without the entities of the other organization, the records are valid.
     await environment.database.collection('tags').deleteMany({});
     const { text } = await cli('redrive', '--all', '--limit', '2999');
     expect(text).toContain('2,999 dead letters: 2999 applied');
     expect(await find('tag', 'tag_0')).toMatchObject({ orgId: 'org_2', position: { offset: count } });
     expect(await find('tag', 'tag_2998')).toMatchObject({ orgId: 'org_2' });
-    expect((await deadLetters()).map(({ _id }) => _id)).toEqual([left]);
+    expect((await deadLetters()).map(({ _id }) => _id)).toEqual([lastId]);
     expect(await cli('redrive', letters[0]?._id ?? '')).toMatchObject({ code: 1 });
   });
 
-  test('a record without bytes in the ledger or Kafka stays, which the redrive reports, until it is purged', async () => {
+  test('keeps a record without bytes in the ledger or Kafka until an operator purges it', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     expect(id).toContain(`${topic('tag')}/0/${2 * count - 1}@`);
     await projector.deleteRecords('tag', 2 * count);

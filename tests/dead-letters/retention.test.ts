@@ -26,7 +26,7 @@ describe('dead letters about an expired conversation', () => {
   };
   const isServed = async (onDay: number) => (await model.answersAt('a', day(onDay))).conversation !== null;
 
-  test('are erased when their records expire, and the conversation is swept after the last of them', async () => {
+  test('are erased when their records expire', async () => {
     // given dead letters of days 5 and 35 about one conversation, and one about another conversation
     await storeRejected(message(5), 5);
     await storeRejected(conversation(5, 2), 5);
@@ -43,7 +43,7 @@ describe('dead letters about an expired conversation', () => {
     expect(await model.allDocuments()).not.toContain('title of a');
   });
 
-  test('are kept until it expires, and if they arrive after its sweep, because they may recreate it', async () => {
+  test('stay if they arrive after the sweep, because they may restore the conversation', async () => {
     await storeRejected(message(0), 0);
     await model.sweepAsOf(day(30, -1));
     expect(await deadLetters()).toEqual(['msg_a_000']);

@@ -33,12 +33,12 @@ describe('secrets of records that the projector refuses', () => {
   /** The number of outputs that name a dead letter: outputs without one prove nothing. */
   const countNaming = (shown: string[]) => shown.filter((text) => text.includes('channels/0/')).length;
 
-  test('reach no log', () => {
+  test('are in no log', () => {
     expect(lines.length).toBeGreaterThan(0);
     expect(secretsIn(lines)).toBeNull();
   });
 
-  test('reach no command', async () => {
+  test('are in no output of a command', async () => {
     const shown: string[] = [];
     for (const args of [
       ['list'],
@@ -54,7 +54,7 @@ describe('secrets of records that the projector refuses', () => {
     expect(secretsIn(shown)).toBeNull();
   });
 
-  test('reach no page of the console', async () => {
+  test('are on no page of the console', async () => {
     const console = await openConsole(environment.environment);
     const shown = [await console.read('/dead-letters')];
     for (const id of ids) shown.push(await console.read(`/dead-letters?id=${encodeURIComponent(id)}`));
@@ -63,7 +63,7 @@ describe('secrets of records that the projector refuses', () => {
     expect(secretsIn(shown)).toBeNull();
   });
 
-  test('are in the bytes that --raw gives to an operator who asks', async () => {
+  test('are only in the bytes that show --raw prints', async () => {
     expect((await cli('dead-letters', 'show', ids[0] ?? '', '--raw')).text).toContain('SECRET-1');
   });
 });

@@ -14,7 +14,7 @@ const recordAt = (offset: number) => ({ topic, partition: 0, offset, timestampMs
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);
 
-describe('the dead letters between two instants', () => {
+describe('a selection of dead letters between two times', () => {
   const opened = useOpened(openDatabases);
   beforeAll(async () => {
     for (const [offset, time] of instants.entries())
@@ -24,7 +24,7 @@ describe('the dead letters between two instants', () => {
     ['since an instant, inclusively', { since: at('10:00:00.000') }, [1, 2, 3, 4]],
     ['until an instant, exclusively', { until: at('11:00:00.000') }, [0, 1, 2]],
     ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, [1, 2]],
-  ])('are those last rejected %s', async (_, filter, expected) => {
+  ])('has the dead letters that were last rejected %s', async (_, filter, expected) => {
     const chunks = await Array.fromAsync(readSelected(opened.control, { filter, limit: 100 }));
     expect(chunks.flat().map(({ offset }) => offset)).toEqual(expected);
     const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, {
@@ -35,9 +35,9 @@ describe('the dead letters between two instants', () => {
   });
 });
 
-describe('more dead letters than one chunk', () => {
+describe('a selection of more dead letters than one chunk', () => {
   const opened = useOpened(openDatabases);
-  test('are selected once each, in the order of the log, up to the limit', async () => {
+  test('has each dead letter once in the order of the log up to the limit', async () => {
     const offsets = Array.from({ length: 450 }, (_, index) => 20 * index);
     for (const offset of offsets) await addToLedger(opened.control, recordAt(offset), [1]);
     const select = async (selection: Selection) => {
@@ -53,7 +53,7 @@ describe('more dead letters than one chunk', () => {
 
 describe('100,000 dead letters', () => {
   const opened = useOpened(openDatabases);
-  test('are counted and listed from some twenty documents, page by page', async () => {
+  test('are counted and listed page by page from about twenty documents', async () => {
     await ensureDeadLetterIndexes(opened.control);
     const offsets = Array.from({ length: 100_000 }, (_, offset) => offset);
     const bySpan = Map.groupBy(offsets, (offset) => spanIdOf(recordAt(offset)));
@@ -80,9 +80,9 @@ describe('100,000 dead letters', () => {
   });
 });
 
-describe('the sizes of the bytes by topic, which each status reads', () => {
+describe('the size of the stored bytes of each topic', () => {
   const opened = useOpened(openDatabases);
-  test('are read from an index, and from no document', async () => {
+  test('is read from an index without reading documents', async () => {
     await ensureDeadLetterIndexes(opened.control);
     await recordBytesOf(opened.control).insertOne({ _id: 'one', topic, size: 1 } as never);
     const plan = JSON.stringify(

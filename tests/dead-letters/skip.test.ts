@@ -9,7 +9,7 @@ import { proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('a partition that stands still at a record', () => {
+describe('a partition that is stuck at a record', () => {
   const projector = useProjector({ projectors: 0 });
   const { environment, topic, publish, applied, find, deadLetters, start, stop } = projector;
   const proxied = useOpened(async () => {
@@ -33,7 +33,7 @@ describe('a partition that stands still at a record', () => {
     await publish(tag('tag_1'));
     await start({ settings: proxied.settings });
     await applied();
-    // given a document that MongoDB fails to read and to write, with an error that may pass: the projector retries
+    // The projector retries, because the error of this document may pass.
     proxied.state.answer = ({ name, command }) =>
       /^(find|insert|update) tags$/.test(name) && JSON.stringify(command).includes('tag_bad')
         ? { code: 8, errmsg: 'a page of the file is damaged' }
@@ -45,24 +45,24 @@ describe('a partition that stands still at a record', () => {
     });
   });
 
-  test('applies none of the records after it', async () => {
+  test('applies no record after that record', async () => {
     expect(await find('tag', 'tag_3')).toBeNull();
   });
 
-  test('skips no record that is applied already, or that its log does not have', async () => {
+  test('refuses to skip a record that is applied or not in the log', async () => {
     expect(await skip(0)).toMatchObject({ code: 1, errors: containing('is applied already') });
     expect(await skip(4)).toMatchObject({ code: 1, errors: containing('ends before offset 4') });
     expect((await cli('skip', 'unknown/0/1', '--why', 'x')).code).toBe(2);
     expect((await cli('skip', `${topic('tag')}/7/1`, '--why', 'x')).code).toBe(1);
   });
 
-  test('skips no record without a terminal and `--yes`, nor in a dry run', async () => {
+  test('skips no record without a confirmation or in a dry run', async () => {
     expect((await cli('skip', place(2), '--why', 'x')).code).toBe(2);
     expect((await skip(2, '--dry-run')).text).toContain('would be skipped for generation 1');
     expect(await storedSkip()).toBeNull();
   });
 
-  describe('once an operator has skipped the record, and the projector has restarted,', () => {
+  describe('after a skip and a restart of the projector', () => {
     beforeAll(async () => {
       await stop();
       expect((await skip(2)).code).toBe(0);
@@ -71,12 +71,12 @@ describe('a partition that stands still at a record', () => {
       await applied();
     });
 
-    test('goes on with the others', async () => {
+    test('the partition applies the other records', async () => {
       for (const id of ['tag_2', 'tag_3']) expect(await find('tag', id)).not.toBeNull();
       expect(await find('tag', 'tag_bad')).toBeNull();
     });
 
-    test('has a dead letter of it alone, which names the operator and the reason', async () => {
+    test('the skipped record is a dead letter that names the operator and the reason', async () => {
       expect(await deadLetters()).toMatchObject([
         {
           offset: 2,
@@ -87,11 +87,11 @@ describe('a partition that stands still at a record', () => {
       ]);
     });
 
-    test('reports a further skip as done', async () => {
+    test('a repeated skip reports the first skip', async () => {
       expect((await skip(2)).text).toContain('was skipped at');
     });
 
-    test('applies it by a redrive once MongoDB takes it', async () => {
+    test('a redrive applies the skipped record once MongoDB accepts it', async () => {
       proxied.state.answer = () => null;
       expect((await cli('redrive', '--reason', 'skipped')).text).toContain('1 dead letter: 1 applied');
       expect(await find('tag', 'tag_bad')).not.toBeNull();

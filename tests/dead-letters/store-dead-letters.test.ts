@@ -53,7 +53,7 @@ describe('storing dead letters', () => {
     Array.from({ length: last - first + 1 }, (_, index) => record(first + index));
   type Options = Partial<StoreDeadLettersDeps> & Partial<Rejection> & { at?: string };
   const store = (
-    given: KafkaRecord[],
+    rejected: KafkaRecord[],
     { reason = 'not_json', detail = reason, at = '2026-01-01T00:00:00Z', ...deps }: Options = {},
   ) =>
     storeDeadLetters(
@@ -66,15 +66,19 @@ describe('storing dead letters', () => {
         ...deps,
       },
       topic,
-      given.map((one): RejectedRecord => ({ record: one, rejection: { reason, detail } })),
+      rejected.map((rejectedRecord): RejectedRecord => ({
+        record: rejectedRecord,
+        rejection: { reason, detail },
+      })),
     );
   const standing = () => standingLetters(opened.control);
-  const standingAt = async (offset: number) => (await standing()).filter((one) => one.offset === offset);
+  const standingAt = async (offset: number) =>
+    (await standing()).filter((letter) => letter.offset === offset);
   const countBytes = () => recordBytesOf(opened.control).countDocuments();
   const idOf = ({ position }: KafkaRecord) => recordId({ topic, ...position });
   const purge = { at: new Date('2026-02-01T00:00:00Z'), by: 'ann' };
 
-  test('a record that arrives again is stored once, with its latest reason and both times', async () => {
+  test('a record that arrives again is stored once with its latest reason', async () => {
     await store(records(1, 2));
     await store([record(1), record(3)], { reason: 'bad_data', at: '2026-01-02T00:00:00Z', generation: 2 });
     expect(await standingAt(1)).toMatchObject([
@@ -90,14 +94,14 @@ describe('storing dead letters', () => {
     expect(await countBytes()).toBe(3);
   });
 
-  test('a record that an operator has purged stays purged in every generation, without its bytes', async () => {
+  test('a purged record stays purged in every generation', async () => {
     const purged = record(50);
     const kept = record(51);
     await store([purged]);
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(1);
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(0);
     const stored = await store([purged, kept], { generation: 2 });
-    expect(stored.standing.map((one) => one.record)).toEqual([kept]);
+    expect(stored.standing.map((letter) => letter.record)).toEqual([kept]);
     expect((await standing()).map(({ offset }) => offset)).toEqual([51]);
     expect(await countBytes()).toBe(1);
     expect([...(await readLedgerRecords(opened.control, [idOf(purged)])).values()]).toMatchObject([
@@ -105,37 +109,37 @@ describe('storing dead letters', () => {
     ]);
   });
 
-  test('a record of a topic that was created again is stored beside the one that was at its offset', async () => {
-    const before = record(40, Buffer.from('{1'));
-    const again = {
+  test('a record of a recreated topic is stored beside the former record at its offset', async () => {
+    const earlier = record(40, Buffer.from('{1'));
+    const later = {
       ...record(40, Buffer.from('{2')),
-      position: { ...before.position, timestampMs: 1_800_000_000_000 },
+      position: { ...earlier.position, timestampMs: 1_800_000_000_000 },
     };
-    await store([before, again]);
-    await store([again]);
+    await store([earlier, later]);
+    await store([later]);
     expect(
       (await standingAt(40)).map(({ value, count }) => [toBuffer(value ?? null)?.toString(), count]),
     ).toEqual([
       ['{1', 1],
       ['{2', 2],
     ]);
-    // and a purge closes only its own record: first the former, then the later one
-    await purgeDeadLetters(opened.control, [idOf(before)], purge);
-    expect((await store([before, again])).standing.map((one) => one.record)).toEqual([again]);
-    await purgeDeadLetters(opened.control, [idOf(again)], purge);
-    expect(await store([before, again])).toEqual({ standing: [], attached: [] });
+    // A purge closes only its own record.
+    await purgeDeadLetters(opened.control, [idOf(earlier)], purge);
+    expect((await store([earlier, later])).standing.map((letter) => letter.record)).toEqual([later]);
+    await purgeDeadLetters(opened.control, [idOf(later)], purge);
+    expect(await store([earlier, later])).toEqual({ standing: [], attached: [] });
   });
 
-  test('the same record appended again at a later offset is another dead letter', async () => {
+  test('a record that is appended again at a later offset is another dead letter', async () => {
     const first = record(7, Buffer.from('{same'));
-    const again = record(8, Buffer.from('{same'));
+    const repeated = record(8, Buffer.from('{same'));
     await store([first]);
     await purgeDeadLetters(opened.control, [idOf(first)], purge);
-    await store([again]);
+    await store([repeated]);
     expect((await standing()).map(({ offset }) => offset)).toEqual([8]);
   });
 
-  test('large records of one batch are stored, and one above 8 MiB without its bytes', async () => {
+  test('a record above 8 MiB is stored without its bytes', async () => {
     const sizes = [0.6 * mebibyte, 0.6 * mebibyte, 900 * 1024, 7.9 * mebibyte, 8 * mebibyte];
     const values = sizes.map((size) => randomBytes(Math.round(size)));
     await store(values.map((value, index) => record(20 + index, value)));
@@ -146,52 +150,52 @@ describe('storing dead letters', () => {
     ]);
   });
 
-  test('a record beyond the share of its topic has no bytes, and smaller records after it have theirs', async () => {
+  test('a record beyond the share of its topic is stored without its bytes', async () => {
     const shares = { left: async () => 5_000, add: jest.fn() };
     const values = [1_000, 3_000, 1_000, 1_000].map((size) => Buffer.alloc(size));
     const stored = await store(
       values.map((value, index) => record(index, value)),
       { shares },
     );
-    const offsets = stored.attached.map((one) => one.record.position.offset);
+    const offsets = stored.attached.map((letter) => letter.record.position.offset);
     expect(offsets).toEqual([0, 2]);
     expect(shares.add.mock.calls).toEqual([[topic, 2 * (1_000 + 1_024 + 5)]]);
     expect(await standing()).toHaveLength(4);
   });
 
-  test('workers that store the same records at once store each record once, for both generations', async () => {
+  test('workers that store the same records at the same time store each record once', async () => {
     const workers = Array.from({ length: 8 }, (_, index) =>
       store(records(4_900, 5_100), { generation: 1 + (index % 2) }),
     );
     await Promise.all(workers);
-    const found = await standing();
-    expect(found.map(({ offset }) => offset)).toEqual(
-      records(4_900, 5_100).map((one) => one.position.offset),
+    const letters = await standing();
+    expect(letters.map(({ offset }) => offset)).toEqual(
+      records(4_900, 5_100).map((storedRecord) => storedRecord.position.offset),
     );
-    expect(new Set(found.map(({ generations }) => generations.join()))).toEqual(new Set(['1,2']));
+    expect(new Set(letters.map(({ generations }) => generations.join()))).toEqual(new Set(['1,2']));
     expect(await countBytes()).toBe(201);
   });
 
-  test('a span whose write was rolled back never has the revision of that write again', async () => {
+  test('a span never reuses the revision of a write that was rolled back', async () => {
     const spans = ledgerOf(opened.control);
     const revisions: (number | undefined)[] = [];
     await store([record(1)]);
-    const [before] = await spans.find().toArray();
-    if (!before) throw new Error('there is no span');
+    const [span] = await spans.find().toArray();
+    if (!span) throw new Error('there is no span');
     for (const offset of [2, 3]) {
-      // given a fail-over that rolls the span back, after a worker has read the lost write
-      await spans.replaceOne({ _id: before._id }, before);
+      // A fail-over rolls the span back after a worker has read the lost write.
+      await spans.replaceOne({ _id: span._id }, span);
       await store([record(offset)]);
-      revisions.push((await spans.findOne({ _id: before._id }))?.revision);
+      revisions.push((await spans.findOne({ _id: span._id }))?.revision);
     }
-    // then the guard of that worker does not match another worker's write: a match would lose a record
-    expect(new Set([before.revision, ...revisions]).size).toBe(3);
+    // The guard of that worker must not match the write of another worker, or a record would be lost.
+    expect(new Set([span.revision, ...revisions]).size).toBe(3);
   });
 
-  test('a span that is removed while a worker changes it does not come back with its closed record', async () => {
+  test('a worker does not restore the closed record of a span that is removed in the meantime', async () => {
     const closed = record(1);
     await store([closed]);
-    // when an operator closes its only record after the worker has read it, and before it writes
+    // An operator closes the only record of the span after the worker has read the span.
     proxied.trouble.holding = 'second record';
     const storing = store([record(2)], { control: proxied.control, detail: 'second record' });
     await eventually(() => proxied.heldCount() > 0);
@@ -201,18 +205,18 @@ describe('storing dead letters', () => {
     expect((await standing()).map(({ offset }) => offset)).toEqual([2]);
   });
 
-  test('a purge between the record and its bytes leaves no bytes', async () => {
+  test('a purge between the writes of a record and of its bytes leaves no bytes', async () => {
     const purged = record(7);
     const left = async () => {
       await purgeDeadLetters(opened.control, [idOf(purged)], purge);
       return mebibyte;
     };
     const stored = await store([purged, record(8)], { shares: { left, add: () => undefined } });
-    expect(stored.attached.map((one) => one.record.position.offset)).toEqual([8]);
+    expect(stored.attached.map((letter) => letter.record.position.offset)).toEqual([8]);
     expect(await countBytes()).toBe(1);
   });
 
-  test('the bytes of a worker that crashed before its recheck go at the next delivery of their record', async () => {
+  test('the next delivery of a purged record removes bytes that a crashed worker has left', async () => {
     const purged = record(7);
     await store([purged]);
     const bytes = await recordBytesOf(opened.control).find().toArray();
@@ -222,15 +226,15 @@ describe('storing dead letters', () => {
     expect(await countBytes()).toBe(0);
   });
 
-  test('a redrive that closes a record keeps the bytes that a build has stored again meanwhile', async () => {
+  test('a redrive keeps bytes that a build has stored again in the meantime', async () => {
     await store(records(7, 8));
     const ids = records(7, 8).map(idOf);
-    // given a build that rejects one record after the redrive has closed it, and before the redrive removes its bytes
+    // A build rejects one record after the redrive has closed it and before the redrive removes its bytes.
     const readAt = await readStoredAt(opened.control, ids);
     await store([record(7)], { generation: 2, at: '2026-01-02T00:00:00Z' });
     await removeUnchangedBytes(opened.control, ids, readAt);
     expect(await recordBytesOf(opened.control).find().toArray()).toMatchObject([{ offset: 7 }]);
-    // and without a build, the bytes go with the record
+    // Without a build, the bytes are removed with the record.
     await closeDeadLetters(opened.control, ids, 1);
     await closeDeadLetters(opened.control, ids, 2);
     expect({ standing: await standing(), attached: await countBytes() }).toEqual({
@@ -239,7 +243,7 @@ describe('storing dead letters', () => {
     });
   });
 
-  test('a flood is stored in few and small documents, by few commands for a chunk, although each detail differs', async () => {
+  test('a flood of 15,000 records is stored in three documents by three commands for each chunk', async () => {
     let commands = 0;
     for (let first = 0; first < 20_000; first += 1_000) {
       if (first === 1_000)

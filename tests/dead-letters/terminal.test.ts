@@ -13,7 +13,7 @@ const ctrlC = '\x03';
 /** An event that no release accepts. */
 const rejected = { ...created('tag', 'tag_1'), data: {} };
 
-describe('on a terminal', () => {
+describe('dead-letters commands on a terminal', () => {
   const { environment, deadLetters } = useProjector({ projectors: 0 });
 
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe('on a terminal', () => {
       child.once('close', (code) => resolve({ code, screen }));
     });
 
-  test('a purge asks with the number of dead letters, and deletes them on Yes', async () => {
+  test('purge deletes the dead letters after the answer Yes to their number', async () => {
     const { code, screen } = await onTerminal('purge --all', `Yes${enter}`);
     expect(screen).toContain('Delete 2 dead letters for good? No re-drive is possible afterwards. [y/N] ');
     expect(screen).toContain('2 dead letters deleted');
@@ -54,13 +54,13 @@ describe('on a terminal', () => {
     ['nothing', enter],
     ['an answer that only starts with yes', `yesterday${enter}`],
     ['Ctrl-C', ctrlC],
-  ])('a purge deletes nothing on %s, and exits 1', async (_, keys) => {
+  ])('purge deletes nothing after %s and exits with code 1', async (_, keys) => {
     const { code, screen } = await onTerminal('purge --all', keys);
     expect(screen).toContain('nothing was deleted');
     expect({ code, left: await count() }).toEqual({ code: 1, left: 2 });
   });
 
-  test('a redrive does not ask, and prints its progress', async () => {
+  test('redrive prints its progress without a question', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');

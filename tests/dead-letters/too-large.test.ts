@@ -16,7 +16,7 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     encode(created('message', id, { content: 'x'.repeat(bytes) }), 'structured');
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
 
-  test('a valid event that is too large is dead-lettered without its bytes, and blocks nothing', async () => {
+  test('has a dead letter without bytes for an event that is too large', async () => {
     const tooLarge = message('msg_2', 20 * mebibyte);
     // given an event that fits a document, an event that is too large for one, and then a small event
     const fitting = message('msg_1', 7 * mebibyte);
@@ -32,13 +32,13 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     expect((await cli('show', letter?._id ?? '')).text).toContain('(no release can apply it)');
   });
 
-  test('a redrive reads it from Kafka, and refuses it again', async () => {
+  test('keeps the dead letter after a redrive that reads the event from Kafka', async () => {
     const [before] = await deadLetters();
     const again = await cli('redrive', '--reason', 'too_large');
     expect(again).toMatchObject({ code: 1, text: containing('1 refused') });
     expect(again.text).toContain('too_large: value: must take at most 16777216 bytes');
     expect(await deadLetters()).toMatchObject([{ _id: before?._id, count: 2 }]);
-    // and it can be purged like any other
+    // An operator can purge the dead letter.
     expect(await cli('purge', '--all', '--yes')).toMatchObject({ code: 0 });
     expect(await deadLetters()).toEqual([]);
   });

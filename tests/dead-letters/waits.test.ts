@@ -20,7 +20,7 @@ function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {
   };
 }
 
-describe('while dead letters cannot be stored, consumption waits', () => {
+describe('a projector that cannot store dead letters', () => {
   const { environment, topic, send, applied, find, deadLetters, committed, start } = useProjector({
     projectors: 0,
   });
@@ -28,7 +28,7 @@ describe('while dead letters cannot be stored, consumption waits', () => {
   const tag = (name: string, version: number) =>
     encode(created('tag', 'tag_1', { name }, version), 'structured');
 
-  test('for an unavailable MongoDB, and continues when it is back', async () => {
+  test('waits for MongoDB and then continues', async () => {
     const proxy = createStoreProxy(environment.config.MONGODB_URL);
     const port = await proxy.listen();
     const { logger, failed } = listeningLogger();

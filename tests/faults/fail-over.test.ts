@@ -46,7 +46,7 @@ const paths = [
 describeOnMongo(['mongod'], 'a fail-over of MongoDB', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 3 }));
   // A `describe` of its own, so that the API stops before MongoDB.
-  describe('delays readers but refuses no request', () => {
+  describe('with readers', () => {
     const apis = useApiProcesses(documents, () => replicaSet.url);
     let api: ApiProcess;
     beforeAll(async () => {

@@ -39,8 +39,8 @@ describe('projectors of one group', () => {
     const random = createRandom(seed + 1);
     const history = randomHistory(seed + 1, 900);
     const suspended = start();
-    const other = start();
-    await Promise.all([suspended.logged('joined the group'), other.logged('joined the group')]);
+    const otherProjector = start();
+    await Promise.all([suspended.logged('joined the group'), otherProjector.logged('joined the group')]);
     for (let round = 0; round < 3; round += 1) {
       const index = round * 300;
       await publish(history.slice(index, index + 200));

@@ -17,7 +17,7 @@ describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command', () => 
     mongo.asAdmin((admin) => admin.command({ createUser: user, pwd: password, roles }));
 
   // A `describe` of its own, so that its services end before MongoDB.
-  describe('does not stop the services', () => {
+  describe('with services', () => {
     const projector = useProjector({
       projectors: 0,
       servers: () => ({ ...process.env, MONGODB_URL: mongo.adminUrl }),

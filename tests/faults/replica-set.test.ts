@@ -84,7 +84,7 @@ async function readTickets(api: Service, orgId: string) {
 describeOnMongo(['mongod'], 'a replica set of three', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 3 }));
   // A `describe` of its own, so that its clients close before MongoDB.
-  describe('with faults under a backlog', () => {
+  describe('that fails while projectors apply a backlog', () => {
     const { environment, publish, fatal, cli, startProcess } = useProjector({
       partitions: 2,
       each: true,
@@ -213,7 +213,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
     let api: Service;
     afterEach(() => api?.stop('SIGKILL'));
 
-    test('documents and lists equal the fold after faults in each step of a rebuild', async () => {
+    test('has documents and lists equal to the fold after faults in each step of a rebuild', async () => {
       const history = randomHistory(seed, 2_000, { population: doubled });
       const events = [...quietEvents, ...history];
       startTwo(1);

@@ -5,7 +5,7 @@ import { createRandom } from '../support/random.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { seed, useFaultServers } from './use-fault-servers.ts';
 
-describe('servers in trouble', () => {
+describe('projectors whose servers fail', () => {
   const { environment, start, publish, killServer, restartServer, ...expectations } = useFaultServers();
   const { expectConverged, expectCommittedHasEffect } = expectations;
 
@@ -44,7 +44,7 @@ describe('servers in trouble', () => {
     await expectConverged();
   });
 
-  test('documents converge after MongoDB was slow, disconnected and silent, and after replies were lost', async () => {
+  test('apply every record after MongoDB was slow, disconnected and silent, and lost replies', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
     const { trouble, listen, cut } = createStoreProxy(environment.config.MONGODB_URL);

@@ -30,8 +30,8 @@ const expected = pairs.map(([pattern, text]) => new RegExp(pattern, 'u').test(te
 test('the patterns of the document accept only the examples', () => {
   expect(expected.filter(Boolean).length).toBeGreaterThan(10);
   // The texts that a pattern must refuse have one character at most.
-  const wrong = pairs.filter(([, text], index) => expected[index] !== text.length > 1);
-  expect(wrong).toEqual([]);
+  const mismatches = pairs.filter(([, text], index) => expected[index] !== text.length > 1);
+  expect(mismatches).toEqual([]);
 });
 
 for (const { name, tool } of dialectNames)

@@ -39,12 +39,12 @@ function loggedIn(path: string, text: string): Logged[] {
   return calls;
 }
 
-function loggedBy(path: string, { expression, arguments: given }: ts.CallExpression): Logged[] {
-  if (expression.getText() === 'logChanges' && given[1])
-    return [{ path, level: 'debug', message: textOf(given[1]) }];
+function loggedBy(path: string, { expression, arguments: callArguments }: ts.CallExpression): Logged[] {
+  if (expression.getText() === 'logChanges' && callArguments[1])
+    return [{ path, level: 'debug', message: textOf(callArguments[1]) }];
   if (!ts.isPropertyAccessExpression(expression)) return [];
   const level = expression.name.text;
-  const lastArgument = given.at(-1);
+  const lastArgument = callArguments.at(-1);
   if (!levels.includes(level) || !/logger$/i.test(expression.expression.getText()) || !lastArgument)
     return [];
   return [{ path, level, message: textOf(lastArgument) }];

@@ -23,7 +23,7 @@ describe('a partition that is added while projectors run', () => {
     }
   };
 
-  test('is read as soon as a broker has accepted a record for it, before kafkajs would see it by itself', async () => {
+  test('is read as soon as a broker has accepted a record for the partition', async () => {
     await start();
     await applied();
     const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));

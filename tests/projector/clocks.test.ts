@@ -18,7 +18,7 @@ const { environment, send, publish, applied, committed, find, deadLetters, start
 test.each([
   ['a year late', -365 * dayMs],
   ['a day ahead', dayMs],
-])('a projector whose host is %s stores every time by the clock of MongoDB', async (_, fromStartMs) => {
+])('a projector on a host that is %s stores every time by the clock of MongoDB', async (_, fromStartMs) => {
   const storeMs = async () => (await storeTime(environment.control)).getTime();
   const completeToMs = async () => (await readWatermark(environment.control, 1))?.getTime() ?? 0;
   const sinceMs = await storeMs();
@@ -44,7 +44,7 @@ test.each([
     expect({ name, isWithin: sinceMs <= ms && ms <= untilMs }).toEqual({ name, isWithin: true });
 });
 
-test('a projector whose clock is set back by an hour ends with the reason, and continues when restarted', async () => {
+test('a projector whose clock is set back by an hour ends with the reason', async () => {
   const projector = startProcess(wrongClock({ fromSignalMs: -hourMs }));
   await publish(created('tag', 'tag_1'));
   await applied();

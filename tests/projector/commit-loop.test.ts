@@ -42,36 +42,36 @@ describe('a run of the commit loop', () => {
     onSnapshot: (): unknown => undefined,
     onCommit: async (_snapshot: Snapshot[]): Promise<void> => undefined,
   });
-  let given: ReturnType<typeof initialState>;
+  let state: ReturnType<typeof initialState>;
 
   beforeEach(async () => {
     ({ control } = opened);
     await ensureControlIndexes(control);
-    given = initialState();
+    state = initialState();
     const log: Pick<LogClient, 'read'> = {
       read: async () => {
-        const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
-        given.whileEndsAreRead();
-        const partitions = [...read.keys(), ...given.withoutEnd];
-        const { unreachable } = given;
+        const read = new Map([...state.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
+        state.whileEndsAreRead();
+        const partitions = [...read.keys(), ...state.withoutEnd];
+        const { unreachable } = state;
         return { partitions, ends: read, leaderEpochs: new Map(), topicIds: new Map(), unreachable };
       },
     };
     const consuming: AssignedPartitions = {
       onApplied: () => undefined,
       snapshot: () => {
-        const taken = given.partitions.map((one) => ({ ...one }));
-        given.onSnapshot();
+        const taken = state.partitions.map((partition) => ({ ...partition }));
+        state.onSnapshot();
         return taken;
       },
       detectGaps: async () => undefined,
-      commit: (committed) => given.onCommit(committed),
+      commit: (committed) => state.onCommit(committed),
     };
     const startedAt = new Date(0);
-    const clock = { read: async () => new Date(given.nowMs) };
+    const clock = { read: async () => new Date(state.nowMs) };
     const deps = { control, log, generation, allowanceMs, startedAt, topics: ['t'], clock };
     start = (intervalMs, onObserved = () => undefined) => {
-      const { metrics, positions } = given;
+      const { metrics, positions } = state;
       const observers = {
         metrics,
         positions,
@@ -91,46 +91,44 @@ describe('a run of the commit loop', () => {
     });
   });
 
-  const at = (partition: number, position: number) => snapshot({ partition, position });
-  /** Gives the projector one partition, applied up to a position. */
-  const givenPartition = (end: number, position = end) => {
-    given.ends.set('t/0', end);
-    given.partitions = [at(0, position)];
+  const snapshotAt = (partition: number, position: number) => snapshot({ partition, position });
+  /** Assigns the projector one partition that is applied up to a position. */
+  const setPartition = (end: number, position = end) => {
+    state.ends.set('t/0', end);
+    state.partitions = [snapshotAt(0, position)];
   };
   /** The snapshots that the loop commits from now on. */
   const recordCommits = () => {
     const commits: Snapshot[][] = [];
-    given.onCommit = async (committed) => {
+    state.onCommit = async (committed) => {
       commits.push(committed);
     };
     return commits;
   };
-  const recorded = async (partition = 0) => {
-    const found = await progressOf(control).findOne({ topic: 't', partition });
-    return { position: found?.applied.position, completeToMs: found?.completeTo.getTime() };
+  const savedProgress = async (partition = 0) => {
+    const stored = await progressOf(control).findOne({ topic: 't', partition });
+    return { position: stored?.applied.position, completeToMs: stored?.completeTo.getTime() };
   };
 
-  test('does not count events that were published while the end offsets were read as complete', async () => {
-    // given a partition that has reached the end that is read
-    givenPartition(3);
-    // when another record is published before the response arrives
-    given.whileEndsAreRead = () => {
-      given.nowMs += 10_000;
+  test('is complete only up to the request for the end offsets', async () => {
+    setPartition(3);
+    // Another record may be published before the response arrives.
+    state.whileEndsAreRead = () => {
+      state.nowMs += 10_000;
     };
     await commitLoop.flush();
-    // then the partition is complete only up to the request
-    expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
+    expect(await savedProgress()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
-  test('commits the saved snapshot, and nothing that was applied since', async () => {
-    givenPartition(9, 3);
+  test('commits only the snapshot that it has saved', async () => {
+    setPartition(9, 3);
     const commits: [number | undefined, number | undefined][] = [];
     // The projector applies more records after the snapshot.
-    given.onSnapshot = () => {
-      given.partitions = [at(0, 7)];
+    state.onSnapshot = () => {
+      state.partitions = [snapshotAt(0, 7)];
     };
-    given.onCommit = async (committed) => {
-      commits.push([committed[0]?.position, (await recorded()).position]);
+    state.onCommit = async (committed) => {
+      commits.push([committed[0]?.position, (await savedProgress()).position]);
     };
     await commitLoop.flush();
     expect(commits).toEqual([[3, 3]]);
@@ -138,10 +136,10 @@ describe('a run of the commit loop', () => {
 
   test('commits nothing if saving progress fails', async () => {
     const commits = recordCommits();
-    // given a database that rejects one of two updates
+    // The unique index rejects one of two updates.
     await control.collection('progress').createIndex({ 'applied.position': 1 }, { unique: true });
-    given.ends.set('t/0', 3).set('t/1', 3);
-    given.partitions = [at(0, 3), at(1, 3)];
+    state.ends.set('t/0', 3).set('t/1', 3);
+    state.partitions = [snapshotAt(0, 3), snapshotAt(1, 3)];
     await expect(commitLoop.flush()).rejects.toThrow();
     expect(commits).toEqual([]);
   });
@@ -150,39 +148,39 @@ describe('a run of the commit loop', () => {
     ['fails', () => Promise.reject(new Error('the coordinator is away'))],
     ['hangs', () => new Promise<void>(() => undefined)],
   ])('saves progress, raises the watermark and reports the lag while every commit %s', async (_, commit) => {
-    given.onCommit = commit;
-    givenPartition(3);
+    state.onCommit = commit;
+    setPartition(3);
     const running = start(5);
     const isWatermark = async (completeToMs: number) =>
       (await readWatermark(control, generation))?.getTime() === completeToMs;
     await eventually(() => isWatermark(50_000 - allowanceMs));
-    // and does so in later runs
-    given.nowMs = 60_000;
-    givenPartition(9, 7);
-    await eventually(async () => (await recorded()).position === 7);
-    await eventually(async () => (await given.metrics.lag.get()).values[0]?.value === 2);
-    givenPartition(9);
+    // Later runs do the same.
+    state.nowMs = 60_000;
+    setPartition(9, 7);
+    await eventually(async () => (await savedProgress()).position === 7);
+    await eventually(async () => (await state.metrics.lag.get()).values[0]?.value === 2);
+    setPartition(9);
     await eventually(() => isWatermark(60_000 - allowanceMs));
     await running.stop();
   });
 
-  test('commits in the next run if a commit has failed', async () => {
+  test('commits again in the next run after a failed commit', async () => {
     const commits: number[] = [];
-    given.onCommit = async ([committed]) => {
+    state.onCommit = async ([committed]) => {
       commits.push(committed?.position ?? 0);
       if (commits.length === 1) throw new Error('the group is rebalancing');
     };
-    given.partitions = [at(0, 3)];
+    state.partitions = [snapshotAt(0, 3)];
     const running = start(5);
     await eventually(() => commits.length >= 2);
     expect(commits.slice(0, 2)).toEqual([3, 3]);
     await running.stop();
   });
 
-  test('a flush waits for the commit in progress, which could otherwise take back a later one', async () => {
+  test('a flush waits for the commit in progress, which could otherwise set back a later commit', async () => {
     const firstCommit = Promise.withResolvers<void>();
     let commits = 0;
-    given.onCommit = async () => {
+    state.onCommit = async () => {
       commits += 1;
       if (commits === 1) await firstCommit.promise;
     };
@@ -200,67 +198,66 @@ describe('a run of the commit loop', () => {
     await flushed;
   });
 
-  test('goes on for the other partitions while one has no leader, but does not raise the watermark', async () => {
-    given.withoutEnd = ['t/1'];
-    givenPartition(3);
+  test('saves and commits other partitions while one has no leader', async () => {
+    state.withoutEnd = ['t/1'];
+    setPartition(3);
     const commits = recordCommits();
     await commitLoop.flush();
-    expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
-    expect(commits).toEqual([given.partitions]);
+    expect(await savedProgress()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
+    expect(commits).toEqual([state.partitions]);
     expect(await readWatermark(control, generation)).toEqual(new Date(0));
   });
 
-  test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {
-    given.unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
-    givenPartition(3);
+  test('saves only positions while a broker with further partitions may be unreachable', async () => {
+    state.unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
+    setPartition(3);
     await commitLoop.flush();
-    expect(await recorded()).toEqual({ position: 3, completeToMs: 0 });
-    given.unreachable = [];
+    expect(await savedProgress()).toEqual({ position: 3, completeToMs: 0 });
+    state.unreachable = [];
     await commitLoop.flush();
-    expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
+    expect(await savedProgress()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
-  test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
-    givenPartition(3);
-    given.ends.set('t/1', 5);
+  test('reads the positions of the partitions of another projector', async () => {
+    setPartition(3);
+    state.ends.set('t/1', 5);
     // This projector has no start offset for the partition yet, so the progress stays as the other projector saved it.
-    given.partitions.push(at(1, -1));
+    state.partitions.push(snapshotAt(1, -1));
     await commitLoop.flush();
     const saved = { applied: { position: 4 }, updatedAt: new Date(55_000) };
     await progressOf(control).updateOne({ partition: 1 }, { $set: saved });
     await commitLoop.flush();
-    expect([3, 4].map((offset) => given.positions.isApplied('t/1', offset))).toEqual([true, false]);
+    expect([3, 4].map((offset) => state.positions.isApplied('t/1', offset))).toEqual([true, false]);
     expect(await progressOf(control).findOne({ partition: 1 })).toMatchObject(saved);
   });
 
   describe('without new records', () => {
     const count = 33;
     beforeEach(async () => {
-      given.ends = new Map(Array.from({ length: count }, (_, partition) => [`t/${partition}`, 5]));
-      given.partitions = Array.from({ length: count }, (_, partition) => at(partition, 5));
+      state.ends = new Map(Array.from({ length: count }, (_, partition) => [`t/${partition}`, 5]));
+      state.partitions = Array.from({ length: count }, (_, partition) => snapshotAt(partition, 5));
       await commitLoop.flush();
     });
 
-    test('sends MongoDB the same few commands for any number of partitions', async () => {
+    test('sends MongoDB three commands for 33 partitions', async () => {
       const commands: string[] = [];
       const record = ({ commandName }: CommandStartedEvent) => commands.push(commandName);
       opened.mongo.on('commandStarted', record);
       // Within the interval of the last sample.
-      given.nowMs = 59_000;
+      state.nowMs = 59_000;
       await commitLoop.flush();
       expect(commands).toEqual(['update', 'find', 'findAndModify']);
-      // and the partitions are complete up to the new instant
-      const open = { completeTo: { $ne: new Date(59_000 - allowanceMs) } };
-      expect(await progressOf(control).countDocuments(open)).toBe(0);
+      const outdated = { completeTo: { $ne: new Date(59_000 - allowanceMs) } };
+      expect(await progressOf(control).countDocuments(outdated)).toBe(0);
       expect(commitLoop.watermarkMs()).toBe(59_000 - allowanceMs);
     });
 
-    test('saves a partition again whose progress was deleted', async () => {
+    test('saves deleted progress of a partition again', async () => {
       await progressOf(control).deleteOne({ partition: 7 });
       await commitLoop.flush();
-      given.nowMs = 60_000;
+      state.nowMs = 60_000;
       await commitLoop.flush();
-      expect(await recorded(7)).toEqual({ position: 5, completeToMs: 60_000 - allowanceMs });
+      expect(await savedProgress(7)).toEqual({ position: 5, completeToMs: 60_000 - allowanceMs });
     });
   });
 });

@@ -5,11 +5,11 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('a topic is deleted while its projector runs', () => {
+describe('a projector whose topic is deleted', () => {
   const options = { projectors: 0, partitions: 2 };
   const { environment, publish, applied, find, topic, start, cli } = useProjector(options);
 
-  test('the other topics are applied, without a restart of the consumer', async () => {
+  test('applies the other topics without a restart of its consumer', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
     const running = await start({ logger });

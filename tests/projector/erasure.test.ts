@@ -7,7 +7,7 @@ import { useProjector } from '../support/use-projector.ts';
 /** Every personal text of the histories below contains this name. No other text contains it. */
 const personal = 'Zaphod';
 
-describe('a deletion erases all personal data', () => {
+describe('personal data', () => {
   const { environment, send, applied } = useProjector();
 
   type SentRecord = { kind: Event['kind']; produced: Produced };
@@ -35,7 +35,7 @@ describe('a deletion erases all personal data', () => {
   };
   const countDeadLetters = async () => (await standingLetters(environment.control)).length;
 
-  test('of a contact: in every document that shows it, and in its dead letters', async () => {
+  test('is erased from all documents and dead letters by the deletion of its contact', async () => {
     const email = { email: `${personal}@example.com`, verified: true };
     const contact = created('contact', 'con_z', { name: personal, email });
     const message = created('message', 'msg_c', { author: { type: 'contact', id: 'con_z' } });
@@ -57,7 +57,7 @@ describe('a deletion erases all personal data', () => {
     ]);
     await publish([deletion('contact', 'con_z')]);
     expect(await collectionsWith(personal)).toEqual([]);
-    // and a replay of the log does not restore it either
+    // A replay of the log does not restore the data.
     await publish([...history, deletion('contact', 'con_z')]);
     expect({ collections: await collectionsWith(personal), deadLetters: await countDeadLetters() }).toEqual({
       collections: [],
@@ -65,33 +65,33 @@ describe('a deletion erases all personal data', () => {
     });
   });
 
-  test('of a conversation: its messages, their previews, and the dead letters of both', async () => {
+  test('is erased from messages, previews and dead letters by the deletion of their conversation', async () => {
     const conversation = created('conversation', 'conv_z', { title: personal });
     const message = created('message', 'msg_z', { conversationId: 'conv_z', content: personal });
     const late = created('message', 'msg_late', { conversationId: 'conv_z', content: personal });
-    const other = created('message', 'msg_other', { conversationId: 'conv_c', content: 'kept' });
+    const otherMessage = created('message', 'msg_other', { conversationId: 'conv_c', content: 'kept' });
     const history = [
       record(created('channel', 'chan_1')),
       record(conversation),
       record(message),
       invalid({ ...conversation, version: 2 }, 'status'),
       invalid({ ...message, version: 2 }, 'type'),
-      invalid({ ...other, version: 2 }, 'type'),
+      invalid({ ...otherMessage, version: 2 }, 'type'),
     ];
     await publish(history);
     expect(await collectionsWith(personal)).toEqual(['conversations', 'dead_letter_bytes', 'messages']);
     expect(await countDeadLetters()).toBe(3);
     await publish([deletion('conversation', 'conv_z')]);
     expect(await collectionsWith(personal)).toEqual([]);
-    // and the projector does not store later records about the conversation either, valid or not
+    // The projector stores nothing of later records about the conversation, whether valid or not.
     await publish([...history, deletion('conversation', 'conv_z'), record(late)]);
     expect(await collectionsWith(personal)).toEqual([]);
-    // while it keeps the dead letters of other entities
+    // The dead letters of other entities stay.
     expect(await collectionsWith('kept')).toEqual(['dead_letter_bytes']);
   });
 
-  test('a repeated deletion erases dead letters of earlier versions, not of later ones', async () => {
-    // given a deletion, followed by two rejected records, of a later and of an earlier version
+  test('stays erased for versions before a repeated deletion', async () => {
+    // Two records are rejected after a deletion, one of a later version and one of an earlier version.
     const contact = created('contact', 'con_again', { name: 'first' });
     const deleted = record({ ...contact, version: 3, op: 'deleted' });
     await publish([record(contact), deleted]);
@@ -100,18 +100,18 @@ describe('a deletion erases all personal data', () => {
       invalid({ ...contact, version: 5 }, 'email'),
       invalid({ ...contact, data: { ...contact.data, name: personal }, version: 2 }, 'email'),
     ]);
-    // then the projector does not store the earlier version, however often the source repeats the deletion
+    // The repeated deletion erases only the dead letter of the earlier version.
     await publish([deleted]);
     expect({ deadLetters: await countDeadLetters(), collections: await collectionsWith(personal) }).toEqual({
       deadLetters: before + 1,
       collections: [],
     });
-    // and a later deletion erases the dead letter of the later version
+    // A later deletion erases the dead letter of the later version.
     await publish([record({ ...contact, version: 6, op: 'deleted' })]);
     expect(await countDeadLetters()).toBe(before);
   });
 
-  test('a tombstone, which has no version, erases too, but not the entity of another topic with the same id', async () => {
+  test('is erased by a tombstone of its topic only', async () => {
     const tag = created('tag', 'both', { name: personal });
     const channel = created('channel', 'both');
     await publish([record(tag), invalid({ ...tag, version: 2 }, 'id'), invalid(channel, 'name')]);
@@ -119,19 +119,19 @@ describe('a deletion erases all personal data', () => {
     await publish([record({ ...tag, op: 'tombstone' })]);
     expect(await collectionsWith(personal)).toEqual([]);
     expect(await countDeadLetters()).toBe(before - 1);
-    // and the projector keeps a dead letter that comes after the tombstone
+    // A dead letter that comes after the tombstone stays.
     await publish([invalid({ ...tag, version: 2 }, 'id')]);
     expect(await countDeadLetters()).toBe(before);
   });
 
-  test('a deletion without effect erases no dead letter, and is dead-lettered itself if it is rejected', async () => {
-    // given an entity that the source has created again, and a later dead letter about the entity
+  test('is not erased by a deletion without effect', async () => {
+    // The source has created the entity again, and a later record about it is a dead letter.
     const contact = created('contact', 'con_lives', { name: 'first' });
     const deleted = deletion('contact', 'con_lives');
     await publish([record(contact), deleted, record({ ...contact, version: 10 })]);
     const before = await countDeadLetters();
     await publish([invalid({ ...contact, version: 11 }, 'email')]);
-    // when the source repeats the deletion, and the projector rejects another deletion
+    // The repeated deletion has no effect. The deletion of another organization is a dead letter itself.
     const time = new Date();
     const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
     await publish([deleted, record({ ...foreign, version: 12 })]);

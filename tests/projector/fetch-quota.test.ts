@@ -33,7 +33,7 @@ describe('a quota of Kafka below one batch', () => {
   const untilThrottled = () => eventually(async () => ((await saved())?.throttledMs ?? 0) > 0);
   afterEach(() => setQuota(null));
 
-  test('is named in the status while other records are applied, and the batch comes once the quota ends', async () => {
+  test('is named in the status while other records are applied', async () => {
     await start({ settings });
     await publish(created('tag', 'tag_before'));
     await applied();
@@ -55,7 +55,7 @@ describe('a quota of Kafka below one batch', () => {
     expect((await saved())?.throttledMs).toBeUndefined();
   }, 120_000);
 
-  test('fails no /livez however long the wait is, and the projector stays a member of its group', async () => {
+  test('does not make the projector fail /livez or leave its group', async () => {
     let aheadMs = 0;
     const nowMs = () => performance.now() + aheadMs;
     const projector = await start({ settings: { ...settings, KAFKA_SESSION_TIMEOUT_MS: 6_000 }, nowMs });
@@ -74,7 +74,7 @@ describe('a quota of Kafka below one batch', () => {
     await observed(environment.control);
     expect(projector.live()).toBeNull();
     expect(await member()).toBe(joined);
-    // when the projector ends while it waits, and the next projector starts without the quota
+    // The projector can end while it waits, and the next projector starts without the quota.
     const stopMs = performance.now();
     await projector.stop();
     expect(performance.now() - stopMs).toBeLessThan(3_000);
@@ -84,7 +84,7 @@ describe('a quota of Kafka below one batch', () => {
     expect(await find('tag', 'tag_large')).not.toBeNull();
   }, 120_000);
 
-  test('fails a read of the record by its offset with the wait, not as if the log had lost the record', async () => {
+  test('is the reason in the error of a read by offset', async () => {
     await publishLarge();
     const readRecord = async () => {
       const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));

@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('the broker gets a certificate of another authority', () => {
+describe('after a change of the authority of the broker', () => {
   const projector = useProjector({
     projectors: 0,
     servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),
@@ -40,7 +40,7 @@ describe('the broker gets a certificate of another authority', () => {
   const untilStatus = (pattern: RegExp) =>
     eventually(async () => pattern.test(await status()) || (await status()), undefined, { pollMs: 1_000 });
 
-  test('a projector whose file of authorities was renewed before goes on by itself', async () => {
+  test('a projector continues if its file of authorities was renewed before', async () => {
     const first = await renewAuthority();
     writeFileSync(file('ca.crt'), first);
     await broker.restart();
@@ -56,7 +56,7 @@ describe('the broker gets a certificate of another authority', () => {
     await service.stop();
   });
 
-  test('a projector with the old authority in its environment says so, then ends; the next one cannot start', async () => {
+  test('a projector with the old authority in its environment ends with the reason', async () => {
     const KAFKA_TLS_CA = await renewAuthority();
     await broker.restart();
     // Runs in its own process, because kafkajs never stops its attempts to connect.

@@ -36,7 +36,7 @@ afterAll(async () => {
   for (const made of folders) rmSync(made, { recursive: true });
 });
 
-describe('a listener of another protocol than the settings', () => {
+describe('a listener with another protocol than the settings', () => {
   const projector = useProjector({
     projectors: 0,
     servers: () => ({ ...process.env, KAFKA_BROKERS: tls.plain }),
@@ -65,7 +65,7 @@ describe('a listener of another protocol than the settings', () => {
       () => ({ KAFKA_BROKERS: tls.secure, ...guardedUser }),
       /closes them/,
     ],
-  ])('%s: the start ends, and status and check name both settings', async (_, settings, reason) => {
+  ])('ends the start with an error that names both settings: %s', async (_, settings, reason) => {
     const changes = settings();
     const environment = { ...projector.environment.environment, ...changes };
     const refused = projector.startProcess(changes);

@@ -71,7 +71,7 @@ beforeAll(async () => {
   await first.stop();
 });
 
-test('with the rights of a projector, each line of the check is ok, without moving a partition of a running projector', async () => {
+test('the check succeeds with the rights of a projector and moves no partition of a running projector', async () => {
   await grant({});
   const running = projector.startProcess(guarded());
   await running.logged('projecting');
@@ -89,10 +89,10 @@ describe.each([
   ['Read on its group', { group: 'DESCRIBE' }, () => environment.config.CONSUMER_GROUP],
   ['Describe on a topic', { tags: null }, () => projector.topic('tag')],
   ['Describe on its group', { group: null }, () => environment.config.CONSUMER_GROUP],
-] as const)('without %s', (_, rights, name) => {
+] as const)('a projector without %s', (_, rights, name) => {
   beforeAll(() => grant(rights));
 
-  test('the check fails in one line, which names it and the right to grant', async () => {
+  test('fails the check in one line that names the missing right', async () => {
     const { code, text } = await cli('check', 'projector');
     expect(failedLines(text)).toEqual([
       expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)),
@@ -100,7 +100,7 @@ describe.each([
     expect(code).toBe(1);
   });
 
-  test('a start is refused for the same reason, and status says so', async () => {
+  test('is refused with the same reason, which status shows', async () => {
     await processesOf(environment.control).deleteMany({});
     const refused = projector.startProcess(guarded());
     expect(await refused.exited).toBe(1);
@@ -115,22 +115,19 @@ describe.each([
 test.each([
   ['a topic', { tags: 'DESCRIBE' }, () => projector.topic('tag')],
   ['its group', { group: 'DESCRIBE' }, () => environment.config.CONSUMER_GROUP],
-] as const)(
-  'a running projector whose right on %s is revoked names it, and the right to grant',
-  async (_, rights, name) => {
-    await grant({});
-    const running = projector.startProcess(guarded());
-    await running.logged('projecting');
-    await running.logged('joined the group');
-    await grant(rights);
-    await projector.publish(created('tag', 'tag_3'));
-    expect(await running.exited).toBe(1);
-    expect(fatalError(running)?.message).toMatch(new RegExp(`${name()}\\b.*needs Read and Describe`));
-    await running.stop();
-  },
-);
+] as const)('a running projector names its revoked right on %s', async (_, rights, name) => {
+  await grant({});
+  const running = projector.startProcess(guarded());
+  await running.logged('projecting');
+  await running.logged('joined the group');
+  await grant(rights);
+  await projector.publish(created('tag', 'tag_3'));
+  expect(await running.exited).toBe(1);
+  expect(fatalError(running)?.message).toMatch(new RegExp(`${name()}\\b.*needs Read and Describe`));
+  await running.stop();
+});
 
-test('a session that is longer than the brokers allow fails the check and refuses the start', async () => {
+test('a session timeout above the limit of the brokers fails the check and the start', async () => {
   await grant({});
   const tooLong = { KAFKA_SESSION_TIMEOUT_MS: '120000' };
   const settings = { ...environment.environment, ...guarded(), ...tooLong };
@@ -142,7 +139,7 @@ test('a session that is longer than the brokers allow fails the check and refuse
   await refused.stop();
 });
 
-test('a topic that the operator may not see is never reported as gone, or as created', async () => {
+test('a topic that the operator may not see is not reported as gone or created', async () => {
   await grant({ tags: null });
   for (const args of [['status'], ['check'], ['topics', 'create']]) {
     let printed = '';
@@ -157,7 +154,7 @@ test('a topic that the operator may not see is never reported as gone, or as cre
   }
 });
 
-test('without DescribeConfigs on one topic, that one is named, and the settings of the others are checked', async () => {
+test('status names a topic without DescribeConfigs and checks the settings of the others', async () => {
   await grant({});
   const { admin, topics } = environment;
   const tags = projector.topic('tag');
@@ -178,7 +175,7 @@ test('without DescribeConfigs on one topic, that one is named, and the settings 
   expect(failedLines(checked.text).join()).toContain(`${tags}: the Kafka user needs DescribeConfigs on it`);
 });
 
-test('a group that the operator may not see is named, or reported as unknown', async () => {
+test('status names a group that the operator may not see', async () => {
   await grant({});
   const { CONSUMER_GROUP: group } = environment.config;
   const registry = generationsOf(environment.control);
@@ -191,7 +188,7 @@ test('a group that the operator may not see is named, or reported as unknown', a
   await registry.replaceOne({ _id: 'active' }, stored);
 });
 
-test('an address that a broker advertises, and that nothing resolves, is named, and no missing topic', async () => {
+test('status names an advertised address that nothing resolves', async () => {
   const misled = { KAFKA_BROKERS: broker.misleading };
   const named = new RegExp(`A broker advertises ${broker.misleadsTo}.*advertised\\.listeners`);
   const settings = { ...environment.environment, ...misled };

@@ -95,7 +95,7 @@ const createTopics = async (changes: Record<string, string>) => {
   return { code, stdout: cli.stdout(), stderr: cli.stderr().replace(/^waiting for Kafka at .*\n/, '') };
 };
 
-test('a client with its certificate and a token is admitted; all its connections share the token', async () => {
+test('all connections of a client share one token', async () => {
   const { code, stdout, stderr } = await createTopics({});
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain('support.tickets: created, 1 partition\n');
@@ -110,13 +110,13 @@ test.each([
     /TOKEN_URL: status 401/,
   ],
   ['an issuer', { KAFKA_SASL_TOKEN_URL: 'http://localhost:1024/' }, /TOKEN_URL: .*ECONNREFUSED/],
-])('a client without %s is refused, and the message says why', async (_, changes, reason) => {
+])('a client without %s is refused with the reason', async (_, changes, reason) => {
   const { code, stderr } = await createTopics(changes);
   expect(code).toBe(1);
   expect(stderr).toMatch(reason);
 });
 
-describe('a projector goes on for many times the life of its access tokens', () => {
+describe('a projector continues for many times the lifetime of its access tokens', () => {
   const projector = useProjector({
     projectors: 0,
     servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),

@@ -13,7 +13,7 @@ describe('a log that a broker has compacted', () => {
   const begin = async (name: string): Promise<Transaction> =>
     (await connectProducer({ transactionalId: `${environment.name}-${name}` })).transaction();
 
-  test('is read to its end, past an emptied batch and the rest of aborted transactions that overlap', async () => {
+  test('is read to its end past an emptied batch and overlapping aborted transactions', async () => {
     const { admin, producer, config } = environment;
     const topic = `${config.TOPIC_PREFIX}compacted`;
     const settings = {

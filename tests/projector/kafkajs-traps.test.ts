@@ -14,7 +14,7 @@ import { useProjector } from '../support/use-projector.ts';
  * (offsets.test.ts), an offset that the log has lost (start-offsets.test.ts), aborted transactions and compacted logs
  * (kafkajs-patch.test.ts), codecs (codecs.test.ts), and a session that expires unnoticed (faults/kills.test.ts).
  */
-describe('problems of kafkajs', () => {
+describe('a projector despite a problem of kafkajs', () => {
   let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;
   afterEach(async () => {
     await consuming?.stop();
@@ -28,7 +28,7 @@ describe('problems of kafkajs', () => {
   const publishValues = (name: string, ...values: string[]) =>
     environment.producer.send({ topic: name, messages: values.map((value) => ({ key: value, value })) });
 
-  test('slow or failing work on one partition delays neither the others nor the heartbeats', async () => {
+  test('applies other partitions and sends heartbeats while one partition is slow', async () => {
     const begun = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const apply: Parameters<typeof startConsuming>[2] = async (name, record) => {
@@ -53,9 +53,9 @@ describe('problems of kafkajs', () => {
     expect(fatal).toEqual([]);
   });
 
-  test('a consumer that cannot continue ends the process with an error that names the other client', async () => {
+  test('ends with an error that names the other client if its consumer cannot continue', async () => {
     // given a group whose members use another partition assigner
-    const other: PartitionAssigner = (config) => ({
+    const otherAssigner: PartitionAssigner = (config) => ({
       ...PartitionAssigners.roundRobin(config),
       name: 'other',
       protocol: ({ topics }) => ({
@@ -67,7 +67,7 @@ describe('problems of kafkajs', () => {
     const kafka = new Kafka({ clientId: 'foreign', brokers, logLevel: logLevel.NOTHING });
     const member = kafka.consumer({
       groupId: environment.config.CONSUMER_GROUP,
-      partitionAssigners: [other],
+      partitionAssigners: [otherAssigner],
     });
     // A disconnect between the join and the first fetch would leave the consumer running.
     const fetching = new Promise((resolve) => member.on(member.events.FETCH_START, resolve));
@@ -88,7 +88,7 @@ describe('problems of kafkajs', () => {
     await member.disconnect();
   });
 
-  test('a consumer whose broker fails when it is asked for the coordinator of the group starts again', async () => {
+  test('starts its consumer again after an error of the request for the coordinator', async () => {
     patchKafkajs();
     // given a connection that is reset when the request is sent, once
     const findCoordinator = 10;

@@ -55,9 +55,9 @@ async function processorSeconds(shape: Shape, bytes: number): Promise<number> {
     const before = process.cpuUsage();
     const { records, error } = (await openBatch(0, batch.bytes)).read({ index: 0, count: 0 }, 1, Infinity);
     expect({ records: records.length, error }).toEqual({ records: 1, error: undefined });
-    for (const one of records) {
-      parse('message', one);
-      recordFields('support.messages', 'support.', one);
+    for (const parsedRecord of records) {
+      parse('message', parsedRecord);
+      recordFields('support.messages', 'support.', parsedRecord);
     }
     const { user, system } = process.cpuUsage(before);
     seconds.push((user + system) / 1e6);

@@ -6,7 +6,7 @@ import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 
-describe('/livez, on Kafka and the store', () => {
+describe('/livez', () => {
   const { environment, send, applied, start } = useProjector({ projectors: 0 });
   let aheadMs = 0;
 
@@ -32,7 +32,7 @@ describe('/livez, on Kafka and the store', () => {
     await send('tag', message);
     await letStuckTimePass();
     expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
-    // and succeeds again once it continues
+    // The endpoint succeeds again once the consumer continues.
     released.resolve();
     await applied();
     await observed(environment.control);

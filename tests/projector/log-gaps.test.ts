@@ -45,25 +45,23 @@ describe('a gap in the log', () => {
       { $inc: { 'applied.position': count } },
     );
 
-  test('is remembered although the log has grown past the position since', async () => {
-    // given 5 applied records that the log no longer has, and a projector that has found this gap
+  test('prevents later starts although the log has grown past the position', async () => {
+    // The log no longer has five applied records, and a projector has found this gap.
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
     await findGap();
-    // when the log has grown past the position
     await publish(...tags(5, 10));
-    // then no projector starts, and the status shows why
     const lost = 'has read the log up to offset 10, but the log has lost those records from 5 on';
     await expect(start()).rejects.toThrow(lost);
     const status = JSON.parse((await cli('status', '--json')).text) as unknown;
     const finding = { name: 'projectors', severity: 'bad', text: containing(lost) };
     expect(status).toMatchObject({ generations: [{ findings: [finding] }] });
-    // and a build would lack records that the read model still has
+    // A build would lack records that the read model still has.
     expect((await cli('rebuild', 'start')).text).toContain('the build will lack records that the read model');
   });
 
   /** A projector has found that the log lost applied records from offset 5 on. The log has other records there now. */
-  const givenGap = async () => {
+  const causeGap = async () => {
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
     await findGap();
@@ -71,23 +69,27 @@ describe('a gap in the log', () => {
   };
   const accept = (...options: string[]) => cli('accept', 'gap', '1', '--why', 'they were tests', ...options);
 
-  test('is not accepted while a projector may still run, and a dry run changes nothing', async () => {
-    await givenGap();
-    const found = await gaps();
+  test('is not accepted while a projector may still run', async () => {
+    await causeGap();
     // A projector that has just saved progress may still run. A time in the future holds on a busy machine, too.
     await setSavedAt(Date.now() + 3_600_000);
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
+  });
+
+  test('is not accepted by a dry run', async () => {
+    await causeGap();
+    const before = await gaps();
     await letTimePass();
     const dry = await accept('--dry-run');
     expect(dry).toMatchObject({ code: 0, text: containing('nothing was changed') });
     expect(dry.text).toContain('would be accepted');
     expect(dry.text).not.toContain('is accepted');
-    expect(found).toHaveLength(1);
-    expect(await gaps()).toEqual(found);
+    expect(before).toHaveLength(1);
+    expect(await gaps()).toEqual(before);
   });
 
-  test('ends when an operator accepts it, whose name and reason are kept', async () => {
-    await givenGap();
+  test('ends when an operator accepts it', async () => {
+    await causeGap();
     await letTimePass();
     expect(await accept()).toMatchObject({
       code: 0,
@@ -95,7 +97,6 @@ describe('a gap in the log', () => {
     });
     const history = (await cli('rebuild', 'history')).text;
     expect(history).toMatch(/by \S+: they were tests; accepted gap: \S+ continues at offset 5/);
-    // then every record of the log is applied
     await start();
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
@@ -103,8 +104,8 @@ describe('a gap in the log', () => {
     expect((await accept()).text).toContain('refused: generation 1 has nothing to accept as "gap"');
   });
 
-  test('ends, once accepted, also for a skip, a tombstone and a dead letter at offsets that others have now', async () => {
-    await givenGap();
+  test('ends the skips, tombstones and dead letters at lost offsets when an operator accepts it', async () => {
+    await causeGap();
     const place = { topic: topic('tag'), partition: 0, offset: 6 };
     const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
     await storeSkip(environment.control, place, skip);
@@ -127,7 +128,7 @@ describe('a gap in the log', () => {
     expect([beforeGap, inGap].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
   });
 
-  test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
+  test('is not stored by a projector that is refused for another Kafka cluster', async () => {
     await applyAndStop(...tags(0, 2), created('contact', 'con_1'));
     await progressOf(environment.control).updateMany({}, { $set: { 'applied.topicId': '1'.repeat(32) } });
     await expect(start()).rejects.toThrow(
@@ -136,7 +137,7 @@ describe('a gap in the log', () => {
     expect(await gaps()).toEqual([]);
   });
 
-  test('is found if the log loses its beginning before the first start, and continues after it once accepted', async () => {
+  test('is found if the log loses its beginning before the first start', async () => {
     await publish(...tags(0, 5));
     await deleteRecords('tag', 2);
     await findGap();
@@ -149,13 +150,13 @@ describe('a gap in the log', () => {
     expect(await find('tag', 'tag_2')).not.toBeNull();
   });
 
-  test('is found if the log loses its beginning between the start of a rebuild and its first fetch', async () => {
+  test('is found if the log loses its beginning between the start of a rebuild and the first fetch', async () => {
     await applyAndStop(...tags(0, 5));
     expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
     await deleteRecords('tag', 3);
     await findGap({ settings: { GENERATION: 2 } });
     expect(await gaps(2)).toMatchObject([{ kind: 'deleted', from: 0, to: 2 }]);
-    // and the served generation continues
+    // The served generation continues.
     await start();
     await applied();
   });
@@ -180,7 +181,7 @@ describe('a topic that was created again with fewer partitions', () => {
   const letTimePass = () =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
   /** A topic with applied records that was created again with one partition, and has `count` other records. */
-  const givenRecreatedTopic = async (count: number) => {
+  const recreateAppliedTopic = async (count: number) => {
     await publish(...tags(0, 12));
     const projector = await start();
     await applied();
@@ -192,8 +193,8 @@ describe('a topic that was created again with fewer partitions', () => {
   test.each([
     ['shorter', 2],
     ['longer', 30],
-  ])('is read from its beginning once the gap is accepted, if its log is %s', async (_, count) => {
-    await givenRecreatedTopic(count);
+  ])('is read from its beginning after the gap is accepted: the new log is %s', async (_, count) => {
+    await recreateAppliedTopic(count);
     const projector = await start();
     await eventually(() => projector.fatal.length > 0);
     await projector.stop();
@@ -210,50 +211,49 @@ describe('a topic that was created again with fewer partitions', () => {
     ])
       expect(dry.text).toContain(text);
     expect(await progress()).toEqual(before);
-    // and a skipped offset, at which the new log has another record
+    // The new log has another record at a skipped offset.
     const place = { topic: log, partition: 0, offset: 0 };
     const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
     await storeSkip(environment.control, place, skip);
     expect(await accept()).toMatchObject({ code: 0 });
     await start();
     await applied();
-    for (const one of tags(100, count)) expect(await find('tag', one.id)).not.toBeNull();
+    for (const tag of tags(100, count)) expect(await find('tag', tag.id)).not.toBeNull();
     expect(await readSkip(environment.control, place)).toBeNull();
     expect((await progress()).map(({ partition }) => partition)).toEqual([0]);
     const watermarkBefore = await watermark();
     await eventually(async () => (await watermark()) > watermarkBefore);
   });
 
-  test('shows an entity that was deleted in the former topic, and that the new log creates', async () => {
-    // given a tag whose last record in the former topic is a tombstone, after records of other tags
+  test('replaces the order of the former topic by the order of its new log', async () => {
+    // The last record of tag_1 in the former topic is a tombstone.
     const former: Event[] = [...tags(100, 20), created('tag', 'tag_1')];
     former.push({ ...created('tag', 'tag_1'), op: 'tombstone' });
     former.push(created('tag', 'tag_2'));
     await send('tag', ...former.map((event) => ({ ...encode(event, 'binary'), partition: 0 })));
-    const first = await start();
+    const firstProjector = await start();
     await applied();
-    await first.stop();
+    await firstProjector.stop();
     expect(await find('tag', 'tag_1')).not.toHaveProperty('state');
-    // when the source creates it again in the new topic
+    // The source creates tag_1 again in the new topic.
     await recreateTopic('tag', 1);
     const tombstone: Event = { ...created('tag', 'tag_2'), op: 'tombstone' };
     await publish(created('tag', 'tag_1', { name: 'again' }, 2), ...tags(200, 1), tombstone);
-    const second = await start();
-    await eventually(() => second.fatal.length > 0);
-    await second.stop();
+    const secondProjector = await start();
+    await eventually(() => secondProjector.fatal.length > 0);
+    await secondProjector.stop();
     await letTimePass();
     expect(await cli('accept', 'gap', '1', '--why', 'tests')).toMatchObject({ code: 0 });
     await start();
     await applied();
-    // then the read model shows the tag
     expect(await find('tag', 'tag_1')).toMatchObject({ version: 2, state: { name: 'again' } });
-    // and a tombstone of the new log deletes a tag of the former one
+    // A tombstone of the new log deletes a tag of the former log.
     expect(await find('tag', 'tag_2')).not.toHaveProperty('state');
   });
 
-  test('is named by the status, with its way out, if only progress of the lost partitions is left', async () => {
-    await givenRecreatedTopic(2);
-    // given positions up to the new log's end, of brokers that give topics no id
+  test('is named by the status if only the progress of lost partitions shows the change', async () => {
+    await recreateAppliedTopic(2);
+    // Brokers without topic ids leave only the positions, which are within the new log.
     await progressOf(environment.control).updateMany(
       { topic: topic('tag') },
       { $set: { applied: { position: 2 } } },

@@ -13,7 +13,7 @@ import { useProjector } from '../support/use-projector.ts';
  * Once an operator has accepted the loss of records, other records have the lost offsets. Neither the documents nor the
  * dead letters of a lost record may decide the order of these records.
  */
-describe('after the loss of records is accepted', () => {
+describe('after an operator accepts a loss of records', () => {
   const { environment, topic, publish, applied, start, find, cli, deadLetters } = useProjector({
     each: true,
     projectors: 0,
@@ -55,15 +55,15 @@ describe('after the loss of records is accepted', () => {
 
   const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
   const requester = async () => (await find('ticket', 'ti_1'))?.joined as { requester?: unknown } | undefined;
-  const givenTicket = async () => {
+  const applyTicket = async () => {
     await publish(contact('Ada', 1), created('ticket', 'ti_1', { requesterId: 'con_1' }));
     await applyAll();
     expect(await requester()).toMatchObject({ requester: { name: 'Ada' } });
   };
 
-  test('a version whose fan-out the loss has interrupted reaches its dependents when it is published again', async () => {
-    await givenTicket();
-    // given a version that a worker has stored, but that no dependent shows
+  test('a version with an interrupted fan-out reaches its dependents when the source publishes it again', async () => {
+    await applyTicket();
+    // A worker has stored this version, but no dependent document shows it.
     await documents('contact').updateOne(
       { _id: 'con_1' },
       { $set: { version: 2, 'state.name': 'Countess', position: lostPosition(5) } },
@@ -74,8 +74,8 @@ describe('after the loss of records is accepted', () => {
     expect(await requester()).toMatchObject({ requester: { name: 'Countess' } });
   });
 
-  test('a deletion whose fan-out the loss has interrupted reaches its dependents with the next tombstone', async () => {
-    await givenTicket();
+  test('a deletion with an interrupted fan-out reaches its dependents with the next tombstone', async () => {
+    await applyTicket();
     await deleteByLostTombstone('contact', 'con_1', 5);
     await acceptLoss('contact', 3);
     await publish(tombstoneOf(contact('Ada', 1)));
@@ -95,7 +95,7 @@ describe('after the loss of records is accepted', () => {
   });
 
   /** The dead letter of a record that the log has lost. */
-  const givenLostDeadLetter = async () => {
+  const storeLostDeadLetter = async () => {
     const letter = created('tag', 'tag_1');
     await publish(created('tag', 'tag_2'));
     await applyAll();
@@ -104,8 +104,8 @@ describe('after the loss of records is accepted', () => {
     return { letter, id };
   };
 
-  test('a tombstone erases the dead letter of a lost record, whose offset is higher', async () => {
-    const { letter, id } = await givenLostDeadLetter();
+  test('a tombstone erases the dead letter of a lost record with a higher offset', async () => {
+    const { letter, id } = await storeLostDeadLetter();
     await publish(tombstoneOf(letter));
     await applyAll();
     expect(await deadLetters()).toEqual([]);
@@ -113,7 +113,7 @@ describe('after the loss of records is accepted', () => {
   });
 
   test('a tombstone deletes an entity that the dead letter of a lost record has restored', async () => {
-    const { letter } = await givenLostDeadLetter();
+    const { letter } = await storeLostDeadLetter();
     expect(await cli('dead-letters', 'redrive', '--all')).toMatchObject({ code: 0 });
     expect(await find('tag', 'tag_1')).toHaveProperty('state');
     await publish(tombstoneOf(letter));

@@ -11,7 +11,7 @@ const needsRights = /^(?:find|aggregate|update|insert|delete|count|distinct|getM
 const openedAgain =
   'MongoDB refuses the user on old connections, but not on a new one; the pool is opened again';
 
-describe('MongoDB forgets the sessions of a user that was dropped and created again', () => {
+describe('after MongoDB has lost the sessions of a user', () => {
   const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });
   const services: Service[] = [];
   const proxied = useOpened(async () => {
@@ -39,7 +39,7 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
     return { settings, loseSessions, start, close };
   });
 
-  test('the projector, the console and a command that watches go on within seconds, without a restart', async () => {
+  test('the projector, the console and a watching command continue without a restart', async () => {
     const { MONGODB_URL } = proxied.settings;
     const projector = startProcess({ MONGODB_URL, ADMIN_PORT: '0' });
     await publish(created('tag', 'tag_before'));
@@ -54,10 +54,8 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
     const watching = proxied.start('cli', {}, ['rebuild', 'status', '--watch']);
     const printed = () => watching.stdout().split('generation 1').length;
     await eventually(() => printed() > 1 || [watching.stdout(), watching.stderr()], watching.failures);
-    // when every session is lost
     proxied.loseSessions();
     await publish(created('tag', 'tag_after'));
-    // then
     await applied();
     expect(await find('tag', 'tag_after')).not.toBeNull();
     await projector.logged(openedAgain);

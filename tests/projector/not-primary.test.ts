@@ -6,7 +6,7 @@ import { useProjector } from '../support/use-projector.ts';
 
 const { environment, start, publish, applied } = useProjector({ projectors: 0 });
 
-test('a projector whose server is no longer the primary ends, and names the option that pins it to that server', async () => {
+test('a projector whose server is no longer the primary ends and names directConnection', async () => {
   const { trouble, listen, cut } = createStoreProxy(environment.config.MONGODB_URL);
   const url = proxiedUrl(await listen());
   const projector = await start({ settings: { MONGODB_URL: url }, refusalLimitMs: 1_000 });

@@ -3,14 +3,14 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('the committed offsets of a group', () => {
+describe('a projector with committed offsets', () => {
   const { environment, topic, publish, applied, find, committed, start } = useProjector({
     each: true,
     projectors: 0,
   });
 
-  test('cover the records applied since the last commit when a projector stops, and so does its progress', async () => {
-    // given a projector whose commit loop runs only at its start
+  test('commits and saves all applied records when it stops', async () => {
+    // The commit loop of the projector runs only at its start.
     const projector = await start({ commitIntervalMs: 3_600_000 });
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await eventually(async () => (await environment.database.collection('tags').countDocuments()) === 2);
@@ -21,7 +21,7 @@ describe('the committed offsets of a group', () => {
     });
   });
 
-  test('lose no record if another client resets them: the next projector continues from its position', async () => {
+  test('continues from its saved position although another client resets its offsets', async () => {
     await publish(created('tag', 'tag_1'));
     const first = await start();
     await applied();

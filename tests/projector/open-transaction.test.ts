@@ -46,7 +46,7 @@ describe('while a transaction is open', () => {
   };
   const progress = () => progressOf(environment.control).findOne({ topic: topic('ticket') });
 
-  test('Data-As-Of stays before the records that it hides, and an export from there misses none', async () => {
+  test('an export from Data-As-Of later finds the records that the transaction hides', async () => {
     await publish(key, created('ticket', 'ti_1'));
     const projector = await start({ settings });
     await applied();
@@ -80,7 +80,7 @@ describe('while a transaction is open', () => {
     });
   });
 
-  test('a build is loaded, but not ready before the transaction ends, and the operator reads why', async () => {
+  test('a build is not ready, and `rebuild await` names the open transaction', async () => {
     await publish(key, created('ticket', 'ti_1'));
     await start({ settings });
     await applied();

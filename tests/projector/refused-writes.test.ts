@@ -4,13 +4,13 @@ import { created } from '../support/entities.ts';
 import { containing } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-describe('a projector beside an operator who works on its collections', () => {
+describe('a projector whose collections an operator changes', () => {
   const { environment, publish, applied, find, deadLetters, ...projector } = useProjector({ partitions: 2 });
   const contact = (id: string, address: string, version = 1) =>
     created('contact', id, { email: { email: address, verified: true } }, version);
 
-  test('goes on if a unique index refuses documents: each record is a dead letter that names the index', async () => {
-    // given a unique index for look-ups by address, and enough contacts of one address for both partitions
+  test('stores a dead letter that names the unique index for each refused document', async () => {
+    // The operator has a unique index for look-ups by address. Both partitions have contacts of one address.
     await publish(contact('con_first', 'ada@example.com'));
     await applied();
     await collectionOf(environment.database, 'contact').createIndex(
@@ -21,7 +21,7 @@ describe('a projector beside an operator who works on its collections', () => {
     await publish(...twins.map((id) => contact(id, 'ada@example.com')));
     await publish(...twins.map((id) => contact(`${id}_other`, `${id}@example.com`)));
     await applied();
-    // then the records after them are applied, and each dead letter names the index and the document, and no address
+    // Each dead letter names the index and the document but no address.
     for (const id of twins) expect((await find('contact', `${id}_other`))?.version).toBe(1);
     const found = await deadLetters();
     expect(new Set(found.map(({ partition }) => partition)).size).toBe(2);
@@ -32,14 +32,14 @@ describe('a projector beside an operator who works on its collections', () => {
         `${namespace}: another document has the same key in the unique index state.email.email_1 (code 11000)`,
       ]),
     );
-    // and a redrive applies them once the index is gone
+    // A redrive applies the records once the index is gone.
     await collectionOf(environment.database, 'contact').dropIndex('state.email.email_1');
     expect((await projector.cli('dead-letters', 'redrive', '--reason', 'refused_by_store')).code).toBe(0);
     for (const id of twins) expect((await find('contact', id))?.version).toBe(1);
     expect(await deadLetters()).toEqual([]);
   });
 
-  test.each(['revision', 'position'])('goes on if %s of a document is removed by hand', async (field) => {
+  test.each(['revision', 'position'])('continues if an operator removes %s of a document', async (field) => {
     const kind: Kind = 'qa';
     const id = `qa_${field}`;
     await publish(created(kind, id));
@@ -53,7 +53,7 @@ describe('a projector beside an operator who works on its collections', () => {
     expect((await projector.cli('verify')).code).toBe(0);
   });
 
-  test('explains a document whose position and references are of another type', async () => {
+  test('has an `explain` for a document whose position and references have another type', async () => {
     await publish(created('tag', 'tag_1'));
     await publish(created('ticket', 'ti_1', { tagIds: ['tag_1'] }));
     await applied();

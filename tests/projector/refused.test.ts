@@ -25,7 +25,7 @@ beforeAll(async () => {
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => undefined);
-      socket.on('close', () => [client, upstream].forEach((one) => one.destroy()));
+      socket.on('close', () => [client, upstream].forEach((endpoint) => endpoint.destroy()));
     }
     client.pipe(upstream).pipe(client);
   });
@@ -37,7 +37,7 @@ afterAll(() => {
   proxy.close();
 });
 
-test('a projector ends if MongoDB has a certificate of another authority, and says what to do', async () => {
+test('a projector ends with a fix if MongoDB has a certificate of another authority', async () => {
   const { port } = await listen(proxy, '127.0.0.1', 0);
   const url = new URL(environment.config.MONGODB_URL);
   url.hostname = 'localhost';
@@ -49,7 +49,7 @@ test('a projector ends if MongoDB has a certificate of another authority, and sa
   const projector = await start({ settings: { MONGODB_URL: url.href }, refusalLimitMs: 1_000 });
   await publish(created('tag', 'tag_1'));
   await applied();
-  // when the certificate is renewed, and the connections end
+  // The certificate is renewed, and the connections end.
   proxy.setSecureContext(await createSelfSigned());
   for (const socket of sockets) socket.destroy();
   await eventually(() => projector.fatal.length > 0);

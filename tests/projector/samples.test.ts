@@ -7,7 +7,7 @@ import { useOpened } from '../support/use-opened.ts';
 const opened = useOpened(openDatabases);
 const logger = pino({ level: 'silent' });
 
-test('two projectors save one sample in each interval, and delete the samples that are an hour old', async () => {
+test('two projectors save one sample in each interval and delete samples after an hour', async () => {
   const { control } = opened;
   const apply = (position: number) =>
     progressOf(control).updateOne(
@@ -34,7 +34,7 @@ test('two projectors save one sample in each interval, and delete the samples th
   ]);
 });
 
-test('without a watermark the lag of a sample is unknown', async () => {
+test('the lag of a sample is unknown without a watermark', async () => {
   const { control } = opened;
   await createSampler({ control, generation: 2, allowanceMs: 1_000, logger })(new Date(60_000), new Date(0));
   const samples = await readSamples(control, new Date(60_000));
@@ -43,7 +43,7 @@ test('without a watermark the lag of a sample is unknown', async () => {
   ]);
 });
 
-test('a sample that cannot be saved fails no run of the commit loop', async () => {
+test('a run of the commit loop succeeds although its sample cannot be saved', async () => {
   const { control } = opened;
   await samplesOf(control).deleteMany();
   await samplesOf(control).createIndex({ generation: 1 }, { unique: true });

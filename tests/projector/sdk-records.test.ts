@@ -14,7 +14,7 @@ const ce = (id: string, verb: 'created' | 'deleted', version: number): Record<st
 
 const data = (id: string) => `{"id":"${id}","name":"Billing"}`;
 
-const whole = (id: string) =>
+const completeEvent = (id: string) =>
   `{"specversion":"1.0","id":"${id}-1","source":"/support/product","type":"support.tag.created.v1","subject":"${id}",` +
   `"time":"2026-01-01T00:00:00Z","orgid":"org_1","entityversion":"1","data":${data(id)}}`;
 
@@ -35,7 +35,7 @@ const creations: Record<string, (id: string) => Written> = {
     headers: { ...ce(id, 'created', 1), 'content-type': 'application/json' },
   }),
   'Python SDK, cloudevents.v1.kafka.to_structured': (id) => ({
-    value: whole(id),
+    value: completeEvent(id),
     headers: { 'content-type': 'application/json' },
   }),
   'Spring, ce_datacontenttype in place of a content type': (id) => ({
@@ -47,14 +47,14 @@ const creations: Record<string, (id: string) => Written> = {
     },
   }),
   'a media type without its format': (id) => ({
-    value: whole(id),
+    value: completeEvent(id),
     headers: { 'content-type': 'application/cloudevents; charset=utf-8' },
   }),
   'JavaScript SDK, structured': (id) => ({
-    value: whole(id),
+    value: completeEvent(id),
     headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' },
   }),
-  'no headers at all': (id) => ({ value: whole(id), headers: {} }),
+  'no headers at all': (id) => ({ value: completeEvent(id), headers: {} }),
 };
 
 /** The values of a binary deletion: an SDK writes one of these for an event without data. */
@@ -65,12 +65,12 @@ const deletions: Record<string, string | null> = {
   'an empty JSON text': '""',
 };
 
-describe('records as the SDKs of CloudEvents write them', () => {
+describe('records of CloudEvents SDKs', () => {
   const { send, applied, find, deadLetters, cli } = useProjector();
   const ids = (rows: object, prefix: string) =>
     Object.keys(rows).map((row, index) => [row, `${prefix}_${index}`] as const);
 
-  test('are applied in every form, and none is a dead letter', async () => {
+  test('are applied in every form', async () => {
     const written = ids(creations, 'tag');
     for (const [row, id] of written) await send('tag', { key: id, value: '', ...creations[row]?.(id) });
     await applied();
@@ -79,7 +79,7 @@ describe('records as the SDKs of CloudEvents write them', () => {
     expect(stored).toEqual(written.map(([row, id]) => [row, { id, name: 'Billing' }]));
   });
 
-  test('delete in every form, with their version', async () => {
+  test('delete entities in every form', async () => {
     const written = ids(deletions, 'gone');
     for (const [, id] of written)
       await send('tag', { key: id, value: data(id), headers: ce(id, 'created', 1) });
@@ -96,7 +96,7 @@ describe('records as the SDKs of CloudEvents write them', () => {
     expect(stored).toEqual(written.map(([row]) => [row, 2, undefined, undefined]));
   });
 
-  test('of neither mode are rejected with the header that they lack, and show the ones that they have', async () => {
+  test('of neither content mode are rejected with the missing header', async () => {
     await send('tag', {
       key: 'tag_other',
       value: data('tag_other'),

@@ -14,14 +14,14 @@ describe('a consumer group that two deployments share', () => {
   /** The consumers that the hook stops, the latest first. */
   const opened: { stop: () => Promise<unknown> }[] = [];
   afterEach(async () => {
-    for (const one of opened.splice(0).toReversed()) await one.stop();
+    for (const consumer of opened.splice(0).toReversed()) await consumer.stop();
   });
-  const first = useProjector({ each: true, projectors: 0, partitions });
-  const second = useProjector({ each: true, projectors: 0, partitions });
+  const deployment = useProjector({ each: true, projectors: 0, partitions });
+  const otherDeployment = useProjector({ each: true, projectors: 0, partitions });
 
-  const groupId = () => first.environment.config.CONSUMER_GROUP;
+  const groupId = () => deployment.environment.config.CONSUMER_GROUP;
   const shared = () => ({ CONSUMER_GROUP: groupId() });
-  const allPartitions = () => first.environment.topics.length * partitions;
+  const allPartitions = () => deployment.environment.topics.length * partitions;
 
   /** Runs the consumer of a deployment in the group, without the checks of a start. */
   const consume = async (environment: TestEnvironment, topics = environment.topics) => {
@@ -32,7 +32,7 @@ describe('a consumer group that two deployments share', () => {
   };
   /** Joins the group as a client of kafkajs that is no projector. Returns whether the group admits it. */
   const join = async () => {
-    const consumer = first.environment.kafka.consumer({ groupId: groupId() });
+    const consumer = deployment.environment.kafka.consumer({ groupId: groupId() });
     opened.push({ stop: () => consumer.disconnect() });
     const { GROUP_JOIN, CRASH } = consumer.events;
     const isAdmitted = new Promise<boolean>((resolve) => {
@@ -40,22 +40,22 @@ describe('a consumer group that two deployments share', () => {
       consumer.on(CRASH, () => resolve(false));
     });
     await consumer.connect();
-    await consumer.subscribe({ topics: second.environment.topics });
+    await consumer.subscribe({ topics: otherDeployment.environment.topics });
     await consumer.run({ eachBatch: async () => undefined });
     return { isAdmitted: await isAdmitted, leave: () => consumer.disconnect() };
   };
   const publishTags = (count: number) =>
-    first.publish(...Array.from({ length: count }, (_, index) => created('tag', `tag_${index}`)));
+    deployment.publish(...Array.from({ length: count }, (_, index) => created('tag', `tag_${index}`)));
 
   test.each([
     ['other topics', () => ({})],
-    ['the same topics', () => ({ TOPIC_PREFIX: first.environment.config.TOPIC_PREFIX })],
-  ])('refuses a projector of another database with %s, and the first goes on', async (_, changes) => {
-    await first.start();
-    await eventually(async () => (await groupState(first.environment)) === 'Stable');
-    const late = second.startProcess({ ...shared(), ...changes() });
+    ['the same topics', () => ({ TOPIC_PREFIX: deployment.environment.config.TOPIC_PREFIX })],
+  ])('refuses a projector of another database with %s', async (_, changes) => {
+    await deployment.start();
+    await eventually(async () => (await groupState(deployment.environment)) === 'Stable');
+    const late = otherDeployment.startProcess({ ...shared(), ...changes() });
     expect(await late.exited).toBe(1);
-    const { name } = first.environment;
+    const { name } = deployment.environment;
     expect(fatalError(late)?.message).toMatch(
       new RegExp(
         `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client ${name} on ` +
@@ -64,18 +64,18 @@ describe('a consumer group that two deployments share', () => {
       ),
     );
     await publishTags(10);
-    await first.applied();
+    await deployment.applied();
   });
 
-  test('does not admit another deployment or client beside a projector, which misses nothing', async () => {
-    const projector = await consume(first.environment);
+  test('does not admit another deployment or client beside a projector', async () => {
+    const projector = await consume(deployment.environment);
     await eventually(() => projector.assigned() === allPartitions());
-    const foreign = await consume(second.environment, first.environment.topics);
+    const foreign = await consume(otherDeployment.environment, deployment.environment.topics);
     await eventually(() => foreign.fatal.length > 0);
-    expect(foreign.fatal[0]?.message).toContain(`the database ${first.environment.name}, id`);
+    expect(foreign.fatal[0]?.message).toContain(`the database ${deployment.environment.name}, id`);
     expect((await join()).isAdmitted).toBe(false);
     await publishTags(10);
-    await eventually(() => projector.seen(first.topic('tag')).length === 10);
+    await eventually(() => projector.seen(deployment.topic('tag')).length === 10);
     expect({
       fatal: projector.fatal,
       assigned: projector.assigned(),
@@ -83,42 +83,47 @@ describe('a consumer group that two deployments share', () => {
     }).toEqual({ fatal: [], assigned: allPartitions(), assignedToSecond: 0 });
   });
 
-  test('goes to one of two deployments that start at the same time', async () => {
-    const both = await Promise.all([first.environment, second.environment].map((one) => consume(one)));
-    await eventually(() => both.some(({ fatal }) => fatal.length > 0));
-    const [lost, ...others] = both.filter(({ fatal }) => fatal.length > 0);
-    expect(others).toEqual([]);
-    const won = both.find((one) => one !== lost);
-    await eventually(() => won?.assigned() === allPartitions());
-    expect({ fatal: won?.fatal, assignedToLost: lost?.assigned() }).toEqual({ fatal: [], assignedToLost: 0 });
+  test('serves one of two deployments that start at the same time', async () => {
+    const consumers = await Promise.all(
+      [deployment.environment, otherDeployment.environment].map((environment) => consume(environment)),
+    );
+    await eventually(() => consumers.some(({ fatal }) => fatal.length > 0));
+    const [refused, ...otherRefused] = consumers.filter(({ fatal }) => fatal.length > 0);
+    expect(otherRefused).toEqual([]);
+    const served = consumers.find((consumer) => consumer !== refused);
+    await eventually(() => served?.assigned() === allPartitions());
+    expect({ fatal: served?.fatal, assignedToRefused: refused?.assigned() }).toEqual({
+      fatal: [],
+      assignedToRefused: 0,
+    });
   });
 
-  test('refuses a projector while another client has it, which the refusal, status and check name', async () => {
-    const before = await first.start();
+  test('refuses a projector while another client is in the group', async () => {
+    const before = await deployment.start();
     await before.stop();
     const foreign = await join();
     expect(foreign.isAdmitted).toBe(true);
     const named = /another client is in the consumer group .*\(protocol: RoundRobinAssigner\), member /;
-    const refused = first.startProcess();
+    const refused = deployment.startProcess();
     expect(await refused.exited).toBe(1);
     expect(fatalError(refused)?.message).toMatch(named);
     await eventually(async () => {
-      const { text } = await first.cli('status');
+      const { text } = await deployment.cli('status');
       return (/bad +generation 1: another client is in/.test(text) && named.test(text)) || text;
     });
-    const { code, text } = await first.cli('check', 'projector');
+    const { code, text } = await deployment.cli('check', 'projector');
     expect(code).toBe(1);
     expect(text).toMatch(named);
     expect(text).toMatch(/FAILED +group/);
     await foreign.leave();
-    await first.startProcess().logged('joined the group');
+    await deployment.startProcess().logged('joined the group');
   });
 });
 
-describe('a group id that a share group has, which keeps it when its last consumer has left', () => {
+describe('a group id of a share group', () => {
   const { environment, startProcess, cli } = useProjector({ projectors: 0 });
 
-  test('refuses a projector, whose log, check and status name the group and the way out but not the same start', async () => {
+  test('refuses a projector with an error that names the group and the fix', async () => {
     const { CONSUMER_GROUP: groupId } = environment.config;
     await createShareGroup(String(process.env.KAFKA_BROKERS), groupId);
     const words = `${groupId} (CONSUMER_GROUP): The group member's supported protocols are incompatible`;
@@ -145,15 +150,14 @@ describe('a group id that a share group has, which keeps it when its last consum
 describe('a generation that has followed topics', () => {
   const { environment, topic, start, startProcess, publish, applied, cli } = useProjector({ projectors: 0 });
 
-  test('is not followed on the topics of another prefix, which check and status name too', async () => {
+  test('does not start on the topics of another prefix', async () => {
     await publish(created('tag', 'tag_1'));
     const projector = await start();
     await applied();
-    const other = await createTestEnvironment(1);
+    const otherEnvironment = await createTestEnvironment(1);
     try {
-      const { TOPIC_PREFIX } = other.config;
-      // given an operator with the prefix of the next build: the status still recognizes the projectors of the served
-      // generation
+      const { TOPIC_PREFIX } = otherEnvironment.config;
+      // The operator has the prefix of the next build. The status still recognizes the projectors of the served one.
       const { text: beside } = await runWith({ TOPIC_PREFIX }, 'status');
       expect(beside).toContain('generation 1: it has applied records of');
       expect(beside).not.toContain('another client is in the consumer group');
@@ -173,20 +177,20 @@ describe('a generation that has followed topics', () => {
       const { code, text } = await runWith({ TOPIC_PREFIX }, 'check', 'projector');
       expect(code).toBe(1);
       expect(text).toMatch(/FAILED +followed +generation 1: it has applied records of/);
-      // and a build follows them
+      // A build may follow those topics.
       expect(await runWith({ TOPIC_PREFIX }, 'rebuild', 'start')).toMatchObject({ code: 0 });
       const build = startProcess({ TOPIC_PREFIX, GENERATION: '2' });
       await build.logged('projecting');
       await build.stop();
     } finally {
-      await other.close();
+      await otherEnvironment.close();
     }
     expect((await cli('check', 'projector')).text).not.toContain('FAILED');
   });
 
-  test('is followed by a release that does not know one of its topics, which holds Data-As-Of no longer', async () => {
+  test('does not delay Data-As-Of for a topic that the release does not know', async () => {
     const { control, config } = environment;
-    // given a topic of a kind that a later release has added
+    // A later release has added the kind of this topic.
     const laterApplied = { position: 5 };
     const later = {
       generation: 1,

@@ -11,7 +11,7 @@ const unreachedLimitMs = 600_000;
 
 const silences: Silence[] = ['forget', 'drop'];
 
-describe('connections to the broker fall silent', () => {
+describe('a projector whose connections to the broker fall silent', () => {
   const { environment, publish, applied, start, committed } = useProjector({ projectors: 0, each: true });
   const opened = useOpened(() => createSilentProxy(environment.config.KAFKA_BROKERS[0] ?? ''), {
     each: true,
@@ -23,7 +23,7 @@ describe('connections to the broker fall silent', () => {
     return projector;
   };
   test.each(silences)(
-    '(%s): the projector goes on after the limit of one request',
+    'continues after the time limit of one request (%s)',
     async (how) => {
       const projector = await startThroughProxy(limitMs);
       const silentMs = performance.now();
@@ -38,7 +38,7 @@ describe('connections to the broker fall silent', () => {
   );
 
   test.each(silences)(
-    '(%s): a projector that is stopped meanwhile commits the positions',
+    'commits its positions when it is stopped in the meantime (%s)',
     async (how) => {
       const projector = await startThroughProxy(unreachedLimitMs);
       opened.silence(how);
@@ -48,7 +48,7 @@ describe('connections to the broker fall silent', () => {
     60_000,
   );
 
-  test('and so do the later ones: a projector that is stopped meanwhile ends', async () => {
+  test('ends although new connections fall silent too', async () => {
     const projector = await startThroughProxy(unreachedLimitMs);
     opened.silence('forget', { isForNew: true });
     const stopMs = performance.now();
@@ -59,7 +59,7 @@ describe('connections to the broker fall silent', () => {
 });
 
 /** The broker advertises the proxy, so the process needs no changed client. */
-describe('the process of a projector that gets SIGTERM while its connections are silent', () => {
+describe('a projector process that gets SIGTERM while its connections are silent', () => {
   const kafka = useOpened(startKafkaBehindProxy);
   const { publish, applied, startProcess, committed } = useProjector({
     projectors: 0,
@@ -76,14 +76,14 @@ describe('the process of a projector that gets SIGTERM while its connections are
   /** Kubernetes kills a process after 30 s, its default. */
   const killedAfterMs = 30_000;
 
-  test.each(silences)('(%s) ends with 0, and has committed the positions', async (how) => {
+  test.each(silences)('commits its positions and exits with code 0 (%s)', async (how) => {
     const projector = await startBehindProxy();
     kafka.proxy.silence(how);
     expect(await projector.stop('SIGTERM', killedAfterMs)).toBe(0);
     expect(await committed('tag')).toBe(1);
   });
 
-  test.each(silences)('(%s, also the new ones) ends with 0', async (how) => {
+  test.each(silences)('exits with code 0 although new connections are silent too (%s)', async (how) => {
     const projector = await startBehindProxy();
     kafka.proxy.silence(how, { isForNew: true });
     // The next run of the commit loop waits for an answer.

@@ -125,7 +125,7 @@ describe('the offset at which a partition starts', () => {
     await expect(find()).rejects.toThrow('applied records of another topic of this name');
   });
 
-  test('is a gap if the leader does not know the epoch that was applied, although the log is long enough', async () => {
+  test('is a gap if the leader does not know the applied epoch', async () => {
     await publish(5);
     await record(3, { leaderEpoch: 0 });
     expect(await find()).toMatchObject({ offset: 3 });
@@ -133,11 +133,11 @@ describe('the offset at which a partition starts', () => {
     await expect(find()).rejects.toThrow('has lost those records from 0 on');
   });
 
-  test('is no gap after a release that does not know the leader epochs, of another leader', async () => {
+  test('is not a gap after progress of a release without leader epochs', async () => {
     await publish(5);
     await record(2, { leaderEpoch: 0 });
     await progressOf(environment.control).updateMany({}, { $set: { 'applied.leaderEpoch': 7 } });
-    // when a release that knows fewer fields of the value saves its progress
+    // The other release knows fewer fields of the value that it saves.
     const applied: Partial<Applied> = { position: 4 };
     await progressOf(environment.control).updateOne({ topic: topic('tag') }, { $max: { applied } as object });
     expect(await find()).toMatchObject({ offset: 4 });
@@ -145,7 +145,7 @@ describe('the offset at which a partition starts', () => {
     expect(saved).toEqual({ position: 4 });
   });
 
-  test('is a gap if the first records were deleted before the generation began, unless that was accepted', async () => {
+  test('is a gap until an operator accepts that the first records were deleted', async () => {
     await publish(5);
     await deleteRecords('tag', 2);
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
@@ -163,7 +163,7 @@ describe('the offset at which a partition starts', () => {
     expect(await find()).toMatchObject({ offset: 0 });
   });
 
-  test('is found although a broker that has just become the leader reports a shorter log at first', async () => {
+  test('is found although a new leader reports a shorter log at first', async () => {
     await publish(5);
     await record(3);
     const key = `${topic('tag')}/0`;
@@ -179,7 +179,7 @@ describe('the offset at which a partition starts', () => {
     expect({ position: partition.position, reads, fatal }).toEqual({ position: 3, reads: 2, fatal: [] });
   });
 
-  test('is found for the other partitions, too, if kafkajs refuses one of them because it restarts', async () => {
+  test('is found for the other partitions while kafkajs refuses one during a restart', async () => {
     const partitions = [
       unstartedPartition('tag'),
       unstartedPartition('contact'),
@@ -194,7 +194,7 @@ describe('the offset at which a partition starts', () => {
     expect(partitions.map(({ position }) => position)).toEqual([0, 0, 0]);
   });
 
-  test('is asked for again without further log lines: one line names the partitions without a leader', async () => {
+  test('is missing in one log line as long as the same partitions have no leader', async () => {
     const lines: string[] = [];
     const keys = [`${topic('tag')}/0`, `${topic('contact')}/0`];
     let reads = 0;
@@ -210,8 +210,9 @@ describe('the offset at which a partition starts', () => {
       log: { ...log, read },
       to: pino({ level: 'warn', serializers: { error: errorMessage } }, { write }),
     });
-    const none = (some: string[]) => `the brokers report no offsets of ${some.join(', ')}`;
-    expect({ reads, lines }).toEqual({ reads: 6, lines: [none(keys), none(keys.slice(1))] });
+    const noOffsets = (keysWithoutOffsets: string[]) =>
+      `the brokers report no offsets of ${keysWithoutOffsets.join(', ')}`;
+    expect({ reads, lines }).toEqual({ reads: 6, lines: [noOffsets(keys), noOffsets(keys.slice(1))] });
   });
 
   /** Resumes partitions with this log and consumer. Resolves to the fatal errors. */

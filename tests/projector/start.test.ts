@@ -14,8 +14,8 @@ describe('a projector at its start', () => {
     return error?.type === 'StartRefused' ? error.message : error?.type;
   };
 
-  test('exits if an existing index conflicts with a declared one, and says which one and what to do', async () => {
-    // given an index with the name of a declared index, on another field
+  test('exits with a fix if an existing index conflicts with a declared index', async () => {
+    // The index has the name of a declared index but another field.
     const { name } = resources.ticket.indexes[0] ?? {};
     if (!name) throw new Error('tickets declare no index');
     await environment.database.collection('tickets').createIndex({ other: 1 }, { name });
@@ -50,7 +50,7 @@ describe('a projector at its start', () => {
     ['MongoDB is unavailable', { MONGODB_URL: 'mongodb+srv://store.invalid/' }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
     ['topics are missing; create them with: support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
-  ])('waits while %s, and says so', async (condition, changed) => {
+  ])('logs that it waits while %s', async (condition, changed) => {
     const service = start({ ...changed, ADMIN_PORT: '0' });
     const { port } = await service.logged('admin server listening');
     expect(await service.logged(`waiting: ${condition}`)).toHaveProperty('reason');

@@ -12,7 +12,7 @@ import { useProjector } from '../support/use-projector.ts';
  * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention
  * deletes records that the read model has applied. No projector stops, and every rebuild would lack these records.
  */
-describe('a topic that loses records which were applied', () => {
+describe('a topic that loses applied records', () => {
   // Jest runs hooks in the order of their definition: the monitor ends before the tests leave its servers.
   afterEach(() => close());
   const projector = useProjector({ each: true });
@@ -50,7 +50,7 @@ describe('a topic that loses records which were applied', () => {
     return findings.filter(({ name }) => names.includes(name));
   };
 
-  test('is in the status and in the metric until it is corrected', async () => {
+  test('is in the status and the metric until an operator corrects its settings', async () => {
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await applied();
     expect(await findingsNamed('topics', 'log-beginnings')).toEqual([]);
@@ -69,7 +69,7 @@ describe('a topic that loses records which were applied', () => {
     expect(await findingsNamed('topics')).toEqual([]);
   });
 
-  test('is named once the records are gone, and no longer once its log is accepted as it is', async () => {
+  test('is in the status and the metric until an operator accepts the loss of records', async () => {
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await applied();
     await deleteRecords('tag', 1);
@@ -79,7 +79,7 @@ describe('a topic that loses records which were applied', () => {
     const [lost] = await findingsNamed('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
     expect(lost?.accept).toBe('npx support-cli accept truncated 1 --why <reason>');
-    // and `rebuild start` refuses a build without these records until an operator accepts the loss
+    // `rebuild start` refuses a build without these records until an operator accepts the loss.
     await alterTopic('tag', { 'cleanup.policy': 'compact', 'delete.retention.ms': '604800000' });
     expect((await cli('rebuild', 'start')).text).toContain('accept it: npx support-cli accept truncated 1');
     expect(await cli('accept', 'truncated', '--why', 'tests')).toMatchObject({ code: 0 });
@@ -87,7 +87,7 @@ describe('a topic that loses records which were applied', () => {
     expect(await findingsNamed('log-beginnings')).toEqual([]);
   });
 
-  test('is still found once another topic was deleted', async () => {
+  test('is found although another topic was deleted', async () => {
     await environment.admin.deleteTopics({ topics: [topic('qa')] });
     await alterTopic('tag', { 'cleanup.policy': 'delete' });
     await eventually(async () => (await losses()).includes(`${topic('tag')} not_compacted`));

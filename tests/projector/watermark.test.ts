@@ -19,7 +19,7 @@ describe('the watermark', () => {
   };
   beforeEach(createRecorder);
 
-  const at = (partition: number, position: number) => snapshot({ partition, position });
+  const snapshotAt = (partition: number, position: number) => snapshot({ partition, position });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], partitions: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
@@ -28,31 +28,31 @@ describe('the watermark', () => {
     return (await raiseWatermark(opened.control, generation, ['t'], new Date(atMs))).watermark.getTime();
   };
 
-  test('never moves backwards: neither for new records, nor for a new owner that knows less', async () => {
-    expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
-    expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);
+  test('never moves backwards for new records or for a new owner that knows less', async () => {
+    expect(await record(50_000, [9], [snapshotAt(0, 9)])).toBe(49_000);
+    expect(await record(51_000, [12], [snapshotAt(0, 9)])).toBe(49_000);
     createRecorder();
-    expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
-    // and a late save of a stale owner takes no position back: the next start would find a gap in the log
-    await recorder.save([at(0, 9)], new Map(), new Date(52_500));
+    expect(await record(52_000, [15], [snapshotAt(0, 13)])).toBe(49_000);
+    // A late save of a stale owner sets no position back. Otherwise the next start would find a gap in the log.
+    await recorder.save([snapshotAt(0, 9)], new Map(), new Date(52_500));
     expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({
       applied: { position: 13 },
     });
     expect((await readWatermark(opened.control, generation))?.getTime()).toBe(49_000);
-    expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
+    expect(await record(53_000, [15], [snapshotAt(0, 15)])).toBe(52_000);
   });
 
   test('does not move after a partition is added until that partition is applied', async () => {
-    expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
-    expect(await record(60_000, [9, 4], [at(0, 9)])).toBe(49_000);
-    expect(await record(61_000, [9, 4], [at(0, 9), at(1, 2)])).toBe(49_000);
-    expect(await record(62_000, [9, 6], [at(0, 9), at(1, 4)])).toBe(60_000);
+    expect(await record(50_000, [9], [snapshotAt(0, 9)])).toBe(49_000);
+    expect(await record(60_000, [9, 4], [snapshotAt(0, 9)])).toBe(49_000);
+    expect(await record(61_000, [9, 4], [snapshotAt(0, 9), snapshotAt(1, 2)])).toBe(49_000);
+    expect(await record(62_000, [9, 6], [snapshotAt(0, 9), snapshotAt(1, 4)])).toBe(60_000);
   });
 
-  test('waits for a topic of another release only while a projector of it runs', async () => {
-    // given progress of a topic that this release does not follow
+  test('waits for a topic of another release only while a projector of that release runs', async () => {
+    // This release does not follow this topic.
     const completeTo = new Date(20_000);
-    const other = {
+    const otherProgress = {
       _id: '1/other/0',
       generation,
       topic: 'other',
@@ -61,31 +61,31 @@ describe('the watermark', () => {
       end: 9,
       completeTo,
     };
-    await progressOf(opened.control).insertOne({ ...other, updatedAt: new Date(50_000) });
-    expect(await record(60_000, [9], [at(0, 9)])).toBe(20_000);
-    // when no projector has saved that progress for longer than 30 s
-    expect(await record(80_001, [9], [at(0, 9)])).toBe(79_001);
+    await progressOf(opened.control).insertOne({ ...otherProgress, updatedAt: new Date(50_000) });
+    expect(await record(60_000, [9], [snapshotAt(0, 9)])).toBe(20_000);
+    // No projector has saved that progress for longer than 30 s.
+    expect(await record(80_001, [9], [snapshotAt(0, 9)])).toBe(79_001);
   });
 
   test('does not move backwards if a projector registers a partition late', async () => {
-    // given a projector that is about to register a new partition
-    expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
+    // A projector is about to register a new partition.
+    expect(await record(50_000, [9], [snapshotAt(0, 9)])).toBe(49_000);
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, applied: { position: 0 }, end: 0 };
-    // when another projector, which has not seen the partition, raises the watermark just before the registration
-    expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
+    // Another projector has not seen the partition, and raises the watermark just before the registration.
+    expect(await record(55_000, [9], [snapshotAt(0, 9)])).toBe(54_000);
     await progressOf(opened.control).insertOne({
       ...late,
       completeTo: new Date(49_000),
       updatedAt: new Date(),
     });
-    expect(await record(56_000, [9], [at(0, 9)])).toBe(54_000);
+    expect(await record(56_000, [9], [snapshotAt(0, 9)])).toBe(54_000);
   });
 });
 
-describe('with a projector', () => {
+describe('an event', () => {
   const { environment, publish, applied, start } = useProjector({ projectors: 0 });
 
-  test('an event older than the watermark is applied, and counted as late', async () => {
+  test('counts as late once if it is older than the watermark', async () => {
     const projector = await start();
     const late = async () =>
       (await projector.metrics.late.get()).values.reduce((sum, { value }) => sum + value, 0);
@@ -95,13 +95,13 @@ describe('with a projector', () => {
     };
     const startedAt = new Date();
     await eventually(async () => ((await readWatermark(environment.control, generation)) ?? 0) >= startedAt);
-    // when the source publishes one event in time, and another event later than the allowance
+    // The source publishes one event in time, and another event later than the allowance.
     await publishAt('tag_1', new Date(Date.now() + 60_000));
     expect(await late()).toBe(0);
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toBe(1);
     expect(await environment.database.collection('tags').countDocuments()).toBe(2);
-    // when the source appends the late event again, as an outbox relay does after a crash
+    // The source appends the late event again, as an outbox relay does after a crash.
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toBe(1);
   });

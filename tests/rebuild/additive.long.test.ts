@@ -72,7 +72,7 @@ function withoutNewFields(document: Record<string, unknown>): unknown {
   return { ...document, state, joined, refs: refs?.filter((ref) => !ref.startsWith('colors:')) };
 }
 
-describe(`an additive change of documents, under live traffic (seed ${seed})`, () => {
+describe(`an additive change of documents under live traffic (seed ${seed})`, () => {
   let traffic: LiveTraffic;
   let projectors: Service[] = [];
   // Jest runs hooks in the order of their definition: the services stop before their databases are dropped.
@@ -98,9 +98,9 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
   };
   /** Kills a repair of the next release after its first progress, and returns the last id that it printed. */
   const interruptRepair = async () => {
-    const repairing = startScript(join(next.folder, 'services/cli/main.ts'), settings(), [
-      ...['verify', 'ticket', '--repair', '--pace', '5'],
-    ]);
+    const script = join(next.folder, 'services/cli/main.ts');
+    const verb = ['verify', 'ticket', '--repair', '--pace', '5'];
+    const repairing = startScript(script, settings(), verb);
     const printed = () => /after (ti_\S+)/.exec(repairing.stderr())?.[1];
     await eventually(() => printed() !== undefined || repairing.stderr());
     await repairing.stop('SIGKILL');
@@ -117,14 +117,14 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
       state: { $exists: true },
     });
 
-  test('the release before fills the generation', async () => {
+  test('the previous release fills the generation', async () => {
     await deploy('.');
     traffic = startLiveTraffic(environment, seed * 1_000, withCompany);
     await untilPublished(1_000);
     expect(await countTickets({ 'joined.colors': { $exists: true } })).toBe(0);
   });
 
-  test('the next release follows the same generation, and a repair brings its joined fields to all documents', async () => {
+  test('a repair by the next release adds its joined fields to all documents of the generation', async () => {
     await deploy(next.folder);
     const lacking = await countTickets({ 'joined.colors': { $exists: false } });
     expect(lacking).toBeGreaterThan(0);
@@ -139,22 +139,22 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     );
   });
 
-  test('the release before takes over again, and loses only the new fields', async () => {
+  test('a return to the previous release loses only the new fields', async () => {
     await interruptRepair();
     await deploy('.');
     await untilPublished(traffic.published.length + 500);
     await traffic.pause();
     await untilApplied();
     const documents = await readDocuments(environment.database);
-    const seen = Object.entries(documents).map(([id, one]) => [
+    const seen = Object.entries(documents).map(([id, document]) => [
       id,
-      withoutNewFields(one as Record<string, unknown>),
+      withoutNewFields(document as Record<string, unknown>),
     ]);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(fold(traffic.published.map(withoutCompany))));
     traffic.resume();
   });
 
-  test('forward again, a repair completes the documents that the release before has written', async () => {
+  test('a second deployment of the next release completes all documents by a repair', async () => {
     await deploy(next.folder);
     // The second run continues after the id at which the first was interrupted.
     const after = await interruptRepair();
@@ -165,9 +165,9 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     await untilApplied();
     expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differing: 0 } });
     const documents = await readDocuments(environment.database);
-    const seen = Object.entries(documents).map(([id, one]) => [
+    const seen = Object.entries(documents).map(([id, document]) => [
       id,
-      withoutNewFields(one as Record<string, unknown>),
+      withoutNewFields(document as Record<string, unknown>),
     ]);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(fold(traffic.published.map(withoutCompany))));
   });

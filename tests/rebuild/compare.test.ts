@@ -1,18 +1,13 @@
 import type { Document as Stored } from 'mongodb';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
-import { readAppliedTo } from '../../services/operations/rebuild/pair-sources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
-import type { HoldCause } from '../../shared/control/hold-causes.ts';
-import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import type { ConversationDocument } from '../../shared/documents/conversation.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { embeddedConversation } from '../../shared/documents/visibility.ts';
-import { openDatabases } from '../support/databases.ts';
 import { engineDeps } from '../support/engine.ts';
-import { useOpened } from '../support/use-opened.ts';
 import { present } from './fixture.ts';
 import { history, useTwoBuilds } from './two-builds.ts';
 
@@ -22,8 +17,8 @@ describe('two generations of one log', () => {
   const runCompare = (expect: Expectation[] = []) =>
     builds.rebuild.run(verbs.compare, { generation: 2, expect });
 
-  /** Changes a document of the build, or with `null` deletes it, while `use` runs. */
-  const withPlanted = async <T>(
+  /** Changes a document of the build, or deletes it if the update is null, while `use` runs. */
+  const withChange = async <T>(
     kind: Kind,
     id: string,
     update: object | null,
@@ -45,7 +40,7 @@ describe('two generations of one log', () => {
     expect(await builds.compare()).toMatchObject(equal);
   });
 
-  test.each<[className: string, field: string, kind: Kind, id: string, update: object | null]>([
+  const changes = [
     ['missing', 'missing', 'message', 'msg_1', null],
     ['state', 'orgId', 'tag', 'tag_1', { $set: { orgId: 'org_2' } }],
     ['state', 'state.title', 'ticket', 'ti_1', { $set: { 'state.title': 'Other' } }],
@@ -56,25 +51,37 @@ describe('two generations of one log', () => {
     ['pending', 'pending', 'conversation', 'conv_1', { $set: { pending: true } }],
     ['refs', 'refs', 'ticket', 'ti_1', { $unset: { refs: '' } }],
     ['version', 'version', 'ticket', 'ti_1', { $set: { version: 99 } }],
-  ])('differ by a planted difference of class %s in %s', async (name, field, kind, id, update) => {
-    await withPlanted(kind, id, update, async () => {
-      const found = await builds.compare();
-      expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
-      expect(found.samples).toEqual([{ kind, id, class: name, field }]);
-      // and only an expectation of its field or class accepts the difference, for this kind or for any kind
-      for (const expectation of [field, name]) {
-        for (const anyOrThis of [kind, '*'] as const)
-          expect(
-            await builds.compare({ expectations: [{ kind: anyOrThis, field: expectation }] }),
-          ).toMatchObject({ differences: 0, expected: 1 });
-      }
-      const others = [
-        { kind: 'qa' as const, field },
-        { kind: '*' as const, field: `${field}x` },
-      ];
-      expect(await builds.compare({ expectations: others })).toMatchObject({ differences: 1, expected: 0 });
+  ] as const;
+
+  test.each(changes)('differ by a change of class %s in %s', async (className, field, kind, id, update) => {
+    await withChange(kind, id, update, async () => {
+      const comparison = await builds.compare();
+      expect(comparison).toMatchObject({ differences: 1, counts: { [className]: 1 } });
+      expect(comparison.samples).toEqual([{ kind, id, class: className, field }]);
     });
   });
+
+  test.each(changes)(
+    'have only an intended difference if it is expected: class %s, %s',
+    async (className, field, kind, id, update) => {
+      await withChange(kind, id, update, async () => {
+        for (const expected of [field, className]) {
+          for (const expectedKind of [kind, '*'] as const) {
+            const expectations = [{ kind: expectedKind, field: expected }];
+            expect(await builds.compare({ expectations })).toMatchObject({ differences: 0, expected: 1 });
+          }
+        }
+        const unrelated = [
+          { kind: 'qa' as const, field },
+          { kind: '*' as const, field: `${field}x` },
+        ];
+        expect(await builds.compare({ expectations: unrelated })).toMatchObject({
+          differences: 1,
+          expected: 0,
+        });
+      });
+    },
+  );
 
   test('differ by a document that only the build has', async () => {
     const envelope = { orgId: 'org_1', version: 1, revision: 1, position: null };
@@ -85,7 +92,7 @@ describe('two generations of one log', () => {
     await collection('tag').deleteOne({ _id: 'tag_2' });
   });
 
-  test('do not differ by messages that the API does not serve, however many there are', async () => {
+  test('do not differ by messages that the API does not serve because they have no conversation', async () => {
     const before = await collection('message').findOne({ _id: 'msg_old' });
     const orphans = ['msg_a', 'msg_b', 'msg_c'].map((_id) => ({
       ...(before as Stored),
@@ -95,71 +102,112 @@ describe('two generations of one log', () => {
     await collection('message').insertMany(orphans);
     expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
-    // and they do not differ by a message that the retention of its conversation has ended
+  });
+
+  test('do not differ by a message that the retention of its conversation has ended', async () => {
     const day = { $set: { 'state.updatedAt': present, 'joined.channel.dataRetentionDays': 1 } };
     const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
     for (const number of [1, 2]) await collection('conversation', number).updateOne({ _id: 'conv_1' }, day);
-    expect(await withPlanted('message', 'msg_1', null, builds.compare)).toMatchObject({ differences: 0 });
+    expect(await withChange('message', 'msg_1', null, builds.compare)).toMatchObject({ differences: 0 });
     for (const number of [1, 2])
       await collection('conversation', number).replaceOne({ _id: 'conv_1' }, { ...conversation });
   });
 
-  test('are equal despite a missing tombstone document, but not despite one that rejects later events', async () => {
-    const deleted = { position: null, deletedAt: present };
-    const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, ...deleted };
-    await collection('tag', 1).insertOne(tombstone);
-    expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });
-    await collection('tag').insertOne({ ...tombstone, version: 99 });
-    expect((await builds.compare()).counts).toEqual({ version: 1 });
-    for (const number of [1, 2]) await collection('tag', number).deleteOne({ _id: 'tag_gone' });
-  });
-
-  test('are compared completely, however many batches there are', async () => {
-    const before = await collection('tag').findOne({ _id: 'tag_1' });
-    const many = Array.from({ length: 450 }, (_, index) => ({ ...(before as Stored), _id: `many_${index}` }));
-    for (const number of [1, 2]) await collection('tag', number).insertMany(many);
-    await collection('tag').updateOne({ _id: 'many_0' }, { $set: { 'state.name': 'other' } });
-    expect(await builds.compare()).toMatchObject({ differing: 1, compared: history.length + 450 });
-    for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });
-  });
-
-  test('do not differ by conversations that one generation has purged', async () => {
-    // given four conversations, the first of which has expired, and tickets that do not embed the last ones
-    const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
-    const ticket = await collection('ticket').findOne({ _id: 'ti_1' });
-    if (!conversation || !ticket) throw new Error('the documents are missing');
-    const { state, joined } = conversation as Stored & ConversationDocument;
-    const all = [0, 1, 2, 3].map((index) => {
-      const id = `conv_of_${index}`;
-      const expired = index === 0 && { updatedAt: new Date('2020-01-01T00:00:00Z') };
-      return {
-        ...conversation,
-        _id: id,
-        byCreated: `2026-01-01T00:00:00.000Z${id}`,
-        state: { ...state, ...expired, id, ticketId: 'ti_1' },
-        joined: { ...joined, channel: { ...joined.channel, dataRetentionDays: expired ? 1 : null } },
-      };
-    });
-    const embed = (number: number, some: typeof all) => {
-      const conversations = some.flatMap((one) => embeddedConversation(one.state, one.joined.channel));
-      const embedded = { 'joined.conversations': conversations, 'joined.moreAfter': some.at(-1)?.byCreated };
-      return collection('ticket', number).updateOne({ _id: 'ti_1' }, { $set: embedded });
+  describe('of which one has a tombstone document', () => {
+    const tombstone = {
+      _id: 'tag_gone',
+      orgId: 'org_1',
+      version: 3,
+      revision: 1,
+      position: null,
+      deletedAt: present,
     };
-    await collection('conversation', 1).insertMany(all);
-    await collection('conversation', 2).insertMany(all.slice(1));
-    await embed(1, all.slice(0, 2));
-    await embed(2, all.slice(1));
-    expect((await builds.compare()).samples).toEqual([]);
-    // and differ if one generation serves fewer of them
-    await embed(2, all.slice(2));
-    expect((await builds.compare()).samples).toMatchObject([{ id: 'ti_1', field: 'joined.conversations' }]);
-    for (const number of [1, 2]) {
-      await collection('conversation', number).deleteMany({ _id: /^conv_of_/ });
-      await collection('ticket', number).replaceOne({ _id: 'ti_1' }, ticket);
-    }
+    beforeEach(() => collection('tag', 1).insertOne(tombstone));
+    afterEach(async () => {
+      for (const number of [1, 2]) await collection('tag', number).deleteOne({ _id: 'tag_gone' });
+    });
+
+    test('do not differ if the other one has no document', async () => {
+      expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });
+    });
+
+    test('differ if the tombstone document of the other one rejects later events', async () => {
+      await collection('tag').insertOne({ ...tombstone, version: 99 });
+      expect((await builds.compare()).counts).toEqual({ version: 1 });
+    });
   });
 
-  test('do not differ by expired data that one of them has purged', async () => {
+  test('are compared completely if they need several batches', async () => {
+    const before = await collection('tag').findOne({ _id: 'tag_1' });
+    const copies = Array.from({ length: 450 }, (_, index) => ({
+      ...(before as Stored),
+      _id: `copy_${index}`,
+    }));
+    for (const number of [1, 2]) await collection('tag', number).insertMany(copies);
+    await collection('tag').updateOne({ _id: 'copy_0' }, { $set: { 'state.name': 'other' } });
+    expect(await builds.compare()).toMatchObject({ differing: 1, compared: history.length + 450 });
+    for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^copy_/ });
+  });
+
+  describe('of which one has purged an expired conversation', () => {
+    /** Four conversations of a ticket, the first of which has expired. Tickets embed some of them. */
+    const storeConversations = async () => {
+      const template = await collection('conversation').findOne({ _id: 'conv_1' });
+      if (!template) throw new Error('there is no conversation');
+      const { state, joined } = template as Stored & ConversationDocument;
+      const conversations = [0, 1, 2, 3].map((index) => {
+        const isExpired = index === 0;
+        const id = `conv_of_${index}`;
+        const updatedAt = isExpired ? new Date('2020-01-01T00:00:00Z') : state.updatedAt;
+        return {
+          ...template,
+          _id: id,
+          byCreated: `2026-01-01T00:00:00.000Z${id}`,
+          state: { ...state, updatedAt, id, ticketId: 'ti_1' },
+          joined: { ...joined, channel: { ...joined.channel, dataRetentionDays: isExpired ? 1 : null } },
+        };
+      });
+      await collection('conversation', 1).insertMany(conversations);
+      await collection('conversation', 2).insertMany(conversations.slice(1));
+      return conversations;
+    };
+    type Conversations = Awaited<ReturnType<typeof storeConversations>>;
+    const embed = (number: number, conversations: Conversations) => {
+      const embedded = conversations.flatMap(({ state, joined }) =>
+        embeddedConversation(state, joined.channel),
+      );
+      const moreAfter = conversations.at(-1)?.byCreated;
+      const embedding = { 'joined.conversations': embedded, 'joined.moreAfter': moreAfter };
+      return collection('ticket', number).updateOne({ _id: 'ti_1' }, { $set: embedding });
+    };
+
+    let ticket: Stored | null;
+    beforeEach(async () => {
+      ticket = await collection('ticket').findOne({ _id: 'ti_1' });
+    });
+    afterEach(async () => {
+      for (const number of [1, 2]) {
+        await collection('conversation', number).deleteMany({ _id: /^conv_of_/ });
+        await collection('ticket', number).replaceOne({ _id: 'ti_1' }, ticket as Stored);
+      }
+    });
+
+    test('do not differ if both embed the first conversations that they serve', async () => {
+      const conversations = await storeConversations();
+      await embed(1, conversations.slice(0, 2));
+      await embed(2, conversations.slice(1));
+      expect((await builds.compare()).samples).toEqual([]);
+    });
+
+    test('differ if one embeds fewer conversations', async () => {
+      const conversations = await storeConversations();
+      await embed(1, conversations.slice(0, 2));
+      await embed(2, conversations.slice(2));
+      expect((await builds.compare()).samples).toMatchObject([{ id: 'ti_1', field: 'joined.conversations' }]);
+    });
+  });
+
+  test('do not differ by expired data that one generation has purged', async () => {
     const { control, config } = builds.rebuild;
     const swept = await sweep({
       ...engineDeps(mongoStore(builds.rebuild.databaseOf(2)), { now: () => present }),
@@ -177,17 +225,17 @@ describe('two generations of one log', () => {
     expect(await collection('conversation', 1).countDocuments(states)).toBe(2);
     expect(await collection('conversation', 2).countDocuments(states)).toBe(1);
     expect(await builds.compare()).toMatchObject({ differences: 0 });
-    // and the generations differed before the conversation expired
+    // At an earlier time, at which the conversation had not expired, the generations differ.
     const { counts } = await builds.compare({ now: async () => new Date('2126-03-01T12:00:00Z') });
     expect(counts).toEqual({ joined: 1, missing: 2 });
   });
 
-  test('are compared by the CLI, which stores the result for a promotion', async () => {
+  test('are compared by `rebuild compare`, which stores the result for a promotion', async () => {
     const reported = async () => (await builds.rebuild.registry()).generations[1]?.report;
     expect(await runCompare()).toMatchObject({ exitCode: 0 });
     expect(await reported()).toMatchObject({ at: present, against: 1, differences: 0, expected: 0 });
     expect((await reported())?.lows).toHaveLength(builds.rebuild.topics.length);
-    await withPlanted('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
+    await withChange('tag', 'tag_1', { $set: { 'state.name': 'other' } }, async () => {
       const { text, exitCode } = await runCompare();
       expect(exitCode).toBe(1);
       expect(text).toContain('1 differ, with 1 unintended, 0 intended differences');
@@ -199,28 +247,5 @@ describe('two generations of one log', () => {
     });
     const { history: transitions } = await builds.rebuild.registry();
     expect(transitions.at(-1)).toMatchObject({ generation: 2, by: 'ann@host', from: 'ready', to: 'ready' });
-  });
-});
-
-describe('the watermark that a comparison waits for', () => {
-  const opened = useOpened(openDatabases);
-  test('leaves out the partitions that only an open transaction holds', async () => {
-    const { control } = opened;
-    const at = (second: number) => new Date(second * 1_000);
-    const progress = (topic: string, completeTo: Date, cause: HoldCause) => ({
-      ...{ _id: `1/${topic}/0`, generation: 1, topic, partition: 0, applied: { position: 0 }, end: 2 },
-      ...{ completeTo, updatedAt: at(60) },
-      saved: { cause, waitingSince: null, processId: 'p' },
-    });
-    await progressOf(control).insertMany([
-      progress('tickets', at(10), 'open_transaction'),
-      progress('tags', at(30), 'backlog'),
-    ]);
-    await watermarksOf(control).insertOne({ _id: 1, completeTo: at(10) });
-    const watermark = () => readAppliedTo(control, 1);
-    // given records of tags that a projector has still to apply
-    expect(await watermark()).toEqual(at(30));
-    await progressOf(control).updateOne({ topic: 'tags' }, { $set: { completeTo: at(70) } });
-    expect(await watermark()).toEqual(at(60));
   });
 });

@@ -37,21 +37,25 @@ describe('dead letters of several generations', () => {
   const generationsLacking = async (id: string) =>
     (await readLedgerRecords(rebuild.control, [id])).get(id)?.generations;
 
-  test('are re-driven on each living generation that lacks their record, then removed', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
-    const both = await rejectedOn('tag_2', [1, 2]);
-    const second = await rejectedOn('tag_3', [2]);
-    expect(await redrive(both, second)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
+  test('are re-driven on each living generation that lacks their record', async () => {
+    await rebuild.storeGenerations([
+      generation(1, 'active'),
+      generation(2, 'ready'),
+      generation(3, 'dropped'),
+    ]);
+    const onBoth = await rejectedOn('tag_2', [1, 2]);
+    const onSecond = await rejectedOn('tag_3', [2]);
+    expect(await redrive(onBoth, onSecond)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
     expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
-    expect([await generationsLacking(both), await generationsLacking(second)]).toEqual([
+    expect([await generationsLacking(onBoth), await generationsLacking(onSecond)]).toEqual([
       undefined,
       undefined,
     ]);
   });
 
   test('are refused if one of two generations refuses them', async () => {
-    await rebuild.given(activeAndReady());
+    await rebuild.storeGenerations(activeAndReady());
     const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
     const refusedOn = async (number: number, id: string) => {
       await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ _id: id, ...known });
@@ -63,7 +67,7 @@ describe('dead letters of several generations', () => {
   });
 
   test('without bytes yet are refused, and the others are re-driven, if the command does not read Kafka', async () => {
-    await rebuild.given([generation(1, 'active')]);
+    await rebuild.storeGenerations([generation(1, 'active')]);
     // given a dead letter whose projector has not stored its bytes yet
     const early = await rejectedOn('tag_20', [1]);
     await recordBytesOf(rebuild.control).deleteOne({ _id: early });
@@ -77,7 +81,7 @@ describe('dead letters of several generations', () => {
   });
 
   test('stay open if their generation is dropped while they are re-driven', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'dropping')]);
     const id = await rejectedOn('tag_8', [2]);
     const target = {
       ...rebuild,
@@ -97,8 +101,8 @@ describe('dead letters of several generations', () => {
     expect(await generationsLacking(id)).toEqual([2]);
   });
 
-  test('stay open for a generation of another release, and say that it must re-drive them', async () => {
-    await rebuild.given([
+  test('stay open for a generation of another release, which must re-drive them', async () => {
+    await rebuild.storeGenerations([
       generation(1, 'standby', { projectionVersion: projectionVersion + 1 }),
       generation(2, 'active'),
     ]);
@@ -106,17 +110,17 @@ describe('dead letters of several generations', () => {
     expect(await redrive(both)).toMatchObject({ applied: 1, refused: 0 });
     expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
     expect(await generationsLacking(both)).toEqual([1]);
-    const again = await redrive(both);
-    expect(again).toMatchObject({ applied: 0, refused: 1 });
-    expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
+    const repeatedRedrive = await redrive(both);
+    expect(repeatedRedrive).toMatchObject({ applied: 0, refused: 1 });
+    expect(repeatedRedrive.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     expect(await generationsLacking(both)).toEqual([1]);
   });
 
-  test('are carried over to a promoted generation if Kafka has deleted the record, or does not answer for it', async () => {
+  test('are carried over to a promoted generation if Kafka cannot return the record', async () => {
     const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
     const [topic = ''] = topics;
     await rebuild.truncate(topic);
-    await rebuild.given(activeAndReady());
+    await rebuild.storeGenerations(activeAndReady());
     const letters = [
       { offset: 1, generations: [1] },
       { offset: 2, generations: [1] },
@@ -131,23 +135,23 @@ describe('dead letters of several generations', () => {
     const switchDeps = { topics, report: (line: string) => lines.push(line) };
     expect(await rebuild.switchOnce(2, {}, switchDeps)).toMatchObject({ outcome: 'promoted' });
     expect(await Promise.all(ids.map(generationsLacking))).toEqual([[1, 2], [1], [1, 2], [1, 2], [3]]);
-    // and the promotion reports their number
     expect(lines).toContainEqual(
       expect.stringMatching(/^generation 2 lacks the effect of \d+ dead letters$/),
     );
   });
 
   test('are carried over if the log diverged before their record, or their topic was created again', async () => {
-    const [topic = '', other = '', reset = '', diverged = ''] = rebuild.topics;
+    const [topic = '', recreated = '', reset = '', diverged = ''] = rebuild.topics;
     const messages = [{ partition: 0, key: '1', value: '' }];
-    for (const one of [topic, other, reset, diverged]) await rebuild.producer.send({ topic: one, messages });
+    for (const name of [topic, recreated, reset, diverged])
+      await rebuild.producer.send({ topic: name, messages });
     const accepted = [{ finding: 'older' as const, by: 'ann', at: present, why: 'test', seen: [] }];
-    await rebuild.given([
+    await rebuild.storeGenerations([
       generation(1, 'standby', { accepted }),
       generation(2, 'active'),
       generation(3, 'standby', { accepted }),
     ]);
-    await rebuild.recreateTopic(2, other);
+    await rebuild.recreateTopic(2, recreated);
     // given a log that has grown since it diverged
     const gap = { topic: diverged, partition: 0, kind: 'diverged' as const, from: 0, to: 3, topicId: null };
     await storeLogGaps({ control: rebuild.control, generation: 2, by: 'test' }, [gap], present);
@@ -156,7 +160,7 @@ describe('dead letters of several generations', () => {
       await rebuild.deadLetter({ topic, offset: 1_000 }),
       // A projector rejects it after the operator has read the log.
       await rebuild.deadLetter({ topic, offset: 1_001, at: present }),
-      await rebuild.deadLetter({ topic: other, offset: 0 }),
+      await rebuild.deadLetter({ topic: recreated, offset: 0 }),
       await rebuild.deadLetter({ topic: diverged, offset: 0 }),
       await rebuild.deadLetter({ topic: reset, offset: 0 }),
     ];
@@ -182,7 +186,7 @@ describe('dead letters of several generations', () => {
   });
 
   test('are carried over by a rollback while no partition has a leader', async () => {
-    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
+    await rebuild.storeGenerations([generation(1, 'standby'), generation(2, 'active')]);
     const open = await rebuild.deadLetter({ generations: [2] });
     const { log } = rebuild.deps();
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
@@ -191,8 +195,8 @@ describe('dead letters of several generations', () => {
     expect(await generationsLacking(open)).toEqual([1, 2]);
   });
 
-  test('are closed for a dropped generation, and lose their bytes if no other generation lacks the record', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'standby')]);
+  test('are closed for a dropped generation, and lose their bytes if it alone lacked the record', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'standby')]);
     const both = await rejectedOn('tag_31', [1, 2]);
     const second = await rejectedOn('tag_32', [2]);
     await storeSkip(
@@ -209,8 +213,8 @@ describe('dead letters of several generations', () => {
     expect(await ledgerOf(rebuild.control).countDocuments({ 'skips.generations': 2 })).toBe(0);
   });
 
-  test('of a build count against it once both generations are complete up to their first rejection', async () => {
-    await rebuild.given(activeAndReady());
+  test('count against a build once both generations are complete up to their first rejection', async () => {
+    await rebuild.storeGenerations(activeAndReady());
     for (const offset of [35, 36]) await rebuild.deadLetter({ offset, at: secondsBefore(60) });
     await rebuild.deadLetter({ offset: 36, generations: [1], at: secondsBefore(50) });
     await rebuild.deadLetter({ offset: 37, at: secondsBefore(40) });

@@ -100,16 +100,16 @@ export async function openRebuild() {
   let collectionsCreated = 0;
   const withIndexes = new Set<number>();
   const registry = async (): Promise<GenerationRegistry> => {
-    const found = await readRegistry(control);
-    if (!found) throw new Error('there is no registry');
-    return found;
+    const stored = await readRegistry(control);
+    if (!stored) throw new Error('there is no registry');
+    return stored;
   };
   /**
    * Stores the progress of a generation that has applied everything, with a watermark a few seconds old. The first call
    * for a number creates the collections and indexes; later calls do not create them again.
    */
-  const applied = async (number: number, completeTo = secondsBefore(6)) => {
-    const documents = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
+  const storeProgress = async (number: number, completeTo = secondsBefore(6)) => {
+    const progress = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
       _id: `${number}/${key}`,
       generation: number,
       ...parsePartitionKey(key),
@@ -121,7 +121,7 @@ export async function openRebuild() {
     // Only once: DocumentDB may keep a dropped collection in the cache of a session, and refuse to create it again.
     if (!withIndexes.has(number)) await ensureIndexes(databaseOf(number));
     withIndexes.add(number);
-    await progressOf(control).insertMany(documents);
+    await progressOf(control).insertMany(progress);
     await watermarksOf(control).insertOne({ _id: number, completeTo });
   };
   return {
@@ -157,8 +157,8 @@ export async function openRebuild() {
     registry,
     states: async () =>
       Object.fromEntries((await registry()).generations.map(({ number, state }) => [number, state])),
-    /** Replaces everything that the control database holds. */
-    given: async (generations: Generation[]) => {
+    /** Empties the control database, and stores these generations and the complete progress of the living ones. */
+    storeGenerations: async (generations: Generation[]) => {
       for (const { collectionName } of await control.collections())
         await control.collection(collectionName).deleteMany({});
       const active = generations.find(({ state }) => state === 'active')?.number ?? 0;
@@ -173,20 +173,29 @@ export async function openRebuild() {
         lastNumber: Math.max(...generations.map(({ number }) => number)),
       });
       const living = generations.filter(({ state }) => state !== 'dropped');
-      for (const { number } of living) await applied(number);
+      for (const { number } of living) await storeProgress(number);
     },
     /** Replaces fields of one generation, or with `undefined` removes them. */
-    set: async (number: number, fields: Partial<Generation>) => {
+    changeGeneration: async (number: number, fields: Partial<Generation>) => {
       const before = await registry();
-      const generations = before.generations.map((one) =>
-        one.number === number ? { ...one, ...fields } : one,
+      const generations = before.generations.map((entry) =>
+        entry.number === number ? { ...entry, ...fields } : entry,
       );
       await generationsOf(control).replaceOne({ _id: 'active' }, { ...before, generations });
     },
     announceReplica: (changes: object = {}) =>
       processesOf(control).insertOne({
-        ...{ _id: 'replica', role: 'api', host: 'api-1', pid: 41, release: '1.0.0', traces: true },
-        ...{ state: 'running', reason: null, generation: 1, inProgress: [], versions: [projectionVersion] },
+        _id: 'replica',
+        role: 'api',
+        host: 'api-1',
+        pid: 41,
+        release: '1.0.0',
+        traces: true,
+        state: 'running',
+        reason: null,
+        generation: 1,
+        inProgress: [],
+        versions: [projectionVersion],
         at: present,
         ...changes,
       }),
@@ -221,10 +230,13 @@ export async function openRebuild() {
         await control.collection(collection).deleteMany({});
     },
     /** The documents of the control database, by collection. */
-    everything: async () => {
+    controlDocuments: async () => {
       const collections = await control.collections();
       const contents = await Promise.all(
-        collections.map(async (one) => [one.collectionName, await one.find().sort({ _id: 1 }).toArray()]),
+        collections.map(async (collection) => [
+          collection.collectionName,
+          await collection.find().sort({ _id: 1 }).toArray(),
+        ]),
       );
       return Object.fromEntries(contents) as object;
     },

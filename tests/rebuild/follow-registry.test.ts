@@ -21,14 +21,14 @@ describe('a projector that follows the registry', () => {
     ) => Promise<void>,
     { control = rebuild.control, ...times }: { control?: Db; stalledAfterMs?: number } = {},
   ) => {
-    let last: boolean | undefined;
+    let isOneAtATime: boolean | undefined;
     const fatal: Error[] = [];
     const metrics = createMetrics();
     const logged: { msg: string; after?: object }[] = [];
     const write = (line: string) => logged.push(JSON.parse(line) as (typeof logged)[number]);
     const applier = {
-      setOneAtATime: (isOneAtATime: boolean) => {
-        last = isOneAtATime;
+      setOneAtATime: (value: boolean) => {
+        isOneAtATime = value;
       },
     };
     const { stop } = followRegistry(
@@ -46,12 +46,12 @@ describe('a projector that follows the registry', () => {
       },
       { intervalMs: 10, ...times },
     );
-    await use(() => last, fatal, metrics, logged).finally(stop);
+    await use(() => isOneAtATime, fatal, metrics, logged).finally(stop);
     return logged;
   };
 
-  test('exits when its generation is dropped', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
+  test('ends when its generation is dropped', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'dropping')]);
     await following(async (_, fatal) => {
       await eventually(() => fatal.length > 0);
       expect(fatal[0]?.message).toMatch(/^generation 2 is being dropped.*; this projector ends$/);
@@ -73,8 +73,8 @@ describe('a projector that follows the registry', () => {
     return { reads, times: { control: hanging, stalledAfterMs: 200 } };
   };
 
-  test('reads it again if a read does not end', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
+  test('reads the registry again if a read does not end', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'dropping')]);
     const { reads, times } = firstReading(new Promise(() => undefined));
     await following(async (_, fatal) => {
       await eventually(() => fatal.length > 0);
@@ -82,15 +82,15 @@ describe('a projector that follows the registry', () => {
     }, times);
   });
 
-  test('applies nothing of a read that ends after a newer one', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    const old = await rebuild.registry();
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+  test('ignores a read of the registry that ends after a newer read', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
+    const outdatedRegistry = await rebuild.registry();
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'ready')]);
     const first = Promise.withResolvers<unknown>();
     const { reads, times } = firstReading(first.promise);
     const logged = await following(async (isOneAtATime) => {
       await eventually(() => isOneAtATime() === false);
-      first.resolve(old);
+      first.resolve(outdatedRegistry);
       const { count } = reads;
       await eventually(() => reads.count > count + 2);
     }, times);
@@ -99,11 +99,14 @@ describe('a projector that follows the registry', () => {
   });
 
   /** A build that lacks one of five records, and whose watermark lags by 8 hours, 3 hours after its registration. */
-  const givenBuild = async () => {
+  const storeBuild = async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, low: 0, end: 5 }];
     const registeredAt = secondsBefore(3 * 3_600);
-    await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo, registeredAt })]);
+    await rebuild.storeGenerations([
+      generation(1, 'active'),
+      generation(2, 'building', { loadTo, registeredAt }),
+    ]);
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const setPosition = (position: number) =>
       progressOf(rebuild.control).updateOne(
@@ -118,7 +121,7 @@ describe('a projector that follows the registry', () => {
     logged.flatMap((line) => (line.msg === msg ? [line.after] : []));
 
   test('loads a build one chunk at a time while projectors of the active generation run', async () => {
-    await givenBuild();
+    await storeBuild();
     const logged = await following(async (isOneAtATime) => {
       await eventually(() => isOneAtATime() === true);
       // The active generation has no projectors here, so a slower build would not help it.
@@ -139,8 +142,8 @@ describe('a projector that follows the registry', () => {
     ]);
   });
 
-  test('advances a build once it is loaded and once it has caught up, and logs each step once', async () => {
-    const build = await givenBuild();
+  test('advances a build from loading to ready, and logs each step once', async () => {
+    const build = await storeBuild();
     const logged = await following(async (isOneAtATime, _fatal, _metrics, lines) => {
       const hasLogged = (field: string) => lines.some(({ after }) => after && field in after);
       // The projector counts the records after it has set the pace, so the pace alone does not show that step.
@@ -149,8 +152,8 @@ describe('a projector that follows the registry', () => {
       await eventually(() => isState('catching-up'));
       await eventually(() => hasLogged('lagSeconds'));
       await build.catchUp();
-      await eventually(() => isState('ready'));
-      await eventually(() => isOneAtATime() === false);
+      // The projector notices its own change of the registry at its next read.
+      await eventually(() => stepsOf(lines, 'registry').length === 3);
     });
     expect(stepsOf(logged, 'build')).toEqual([
       { recordsToLoad: 1 },
@@ -165,8 +168,8 @@ describe('a projector that follows the registry', () => {
     ]);
   });
 
-  test('shows in a metric, by which the alerts decide, whether its generation is a build', async () => {
-    const build = await givenBuild();
+  test('shows in a metric whether its generation is a build', async () => {
+    const build = await storeBuild();
     await following(async (_isOneAtATime, _fatal, { generationState }) => {
       const shown = async () => (await generationState.get()).values.map(({ labels }) => labels.state).join();
       await eventually(async () => (await shown()) === 'building');
@@ -177,8 +180,8 @@ describe('a projector that follows the registry', () => {
     });
   });
 
-  test('records the longest lag of a build for the check of tombstones: none before its registration', async () => {
-    const build = await givenBuild();
+  test('stores the longest lag of a build since its registration', async () => {
+    const build = await storeBuild();
     await build.loadLast();
     await following(async () => {
       await eventually(() => isState('catching-up'));

@@ -5,65 +5,71 @@ import { activeAndReady, present, useRebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
 
 const rebuild = useRebuild();
-const on = operatorsOf(rebuild);
+const operators = operatorsOf(rebuild);
 
-describe('a repeated command finishes after a crash before any step of', () => {
+describe('a command on generations', () => {
   test.each([
     {
-      name: 'a promotion',
+      name: 'promotion',
       verb: 'promote',
       before: activeAndReady,
       states: { 1: 'standby', 2: 'active' },
-      count: 3,
+      stepCount: 3,
     },
     {
-      name: 'a rollback',
+      name: 'rollback',
       verb: 'rollBack',
       before: standbyAndActive,
       states: { 1: 'active', 2: 'standby' },
-      count: 3,
+      stepCount: 3,
     },
     {
-      name: 'a drop',
+      name: 'drop',
       verb: 'drop',
       before: activeAndStandby,
       states: { 1: 'active', 2: 'dropped' },
-      count: 7,
+      stepCount: 7,
     },
-  ] as const)('$name', async ({ verb, before, states, count }) => {
-    const run = on[verb];
-    await on.given(before());
-    const steps = await stepsOf(run);
-    expect(steps).toHaveLength(count);
-    for (const crashed of steps) {
-      await on.given(before());
-      const crash = run((step) => {
-        if (step === crashed) throw new Error(`crashed before ${step}`);
-      });
-      await expect(crash).rejects.toThrow(`crashed before ${crashed}`);
-      await on.expectOneActive();
-      await run(undefined, later);
-      expect(await rebuild.states()).toEqual(states);
-      await on.expectOneActive();
-    }
-  });
+  ] as const)(
+    'a repeated $name finishes after a crash before any of its steps',
+    async ({ verb, before, states, stepCount }) => {
+      const run = operators[verb];
+      await operators.storeGenerations(before());
+      const steps = await stepsOf(run);
+      expect(steps).toHaveLength(stepCount);
+      for (const crashed of steps) {
+        await operators.storeGenerations(before());
+        const crash = run((step) => {
+          if (step === crashed) throw new Error(`crashed before ${step}`);
+        });
+        await expect(crash).rejects.toThrow(`crashed before ${crashed}`);
+        await operators.expectOneActive();
+        await run(undefined, later);
+        expect(await rebuild.states()).toEqual(states);
+        await operators.expectOneActive();
+      }
+    },
+  );
 
-  test('a drop removes everything of its generation, and nothing of the other', async () => {
-    await on.given(activeAndStandby());
+  test('a drop removes everything of its own generation only', async () => {
+    await operators.storeGenerations(activeAndStandby());
     const groups = [1, 2].map((number) => groupIdOf(rebuild.config, number));
     const [topic = ''] = rebuild.topics;
     for (const groupId of groups)
       await rebuild.admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '0' }] });
-    expect(await on.drop()).toBe('dropped');
-    const left = (await rebuild.admin.listGroups()).groups.map(({ groupId }) => groupId);
-    expect(groups.filter((groupId) => left.includes(groupId))).toEqual([groups[0]]);
-    expect([await on.stored(1), await on.stored(2)]).toEqual([on.everythingOf(), nothing]);
-    expect(await on.deadLetterIds()).toEqual(['1: 1', '9: 1']);
-    expect(await on.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
+    expect(await operators.drop()).toBe('dropped');
+    const remainingGroups = (await rebuild.admin.listGroups()).groups.map(({ groupId }) => groupId);
+    expect(groups.filter((groupId) => remainingGroups.includes(groupId))).toEqual([groups[0]]);
+    expect([await operators.countStored(1), await operators.countStored(2)]).toEqual([
+      operators.completeCounts(),
+      nothing,
+    ]);
+    expect(await operators.deadLetterIds()).toEqual(['1: 1', '9: 1']);
+    expect(await operators.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
   });
 
   test('a drop does not end while the coordinator of its group does not answer', async () => {
-    await on.given(activeAndStandby());
+    await operators.storeGenerations(activeAndStandby());
     const describeGroups = () => Promise.reject(new Error('the coordinator is not available'));
     const drop = dropGeneration(rebuild.deps({ admin: { ...rebuild.admin, describeGroups } }), 2, {
       force: true,
@@ -99,11 +105,11 @@ async function interleaved(
   return [firstOutcome, secondOutcome];
 }
 
-describe('two operators at once leave one active generation and a true history:', () => {
+describe('two operators at the same time', () => {
   const second = {
-    promote: () => on.promote(undefined, later, 'bob@host'),
-    drop: () => on.drop(undefined, later, 'bob@host'),
-    compare: () => on.compare(),
+    promote: () => operators.promote(undefined, later, 'bob@host'),
+    drop: () => operators.drop(undefined, later, 'bob@host'),
+    compare: () => operators.compare(),
   };
 
   /** The outcomes and the history if the second operator acts before the switch, or after it. */
@@ -124,57 +130,74 @@ describe('two operators at once leave one active generation and a true history:'
   };
 
   test.each(['promote', 'drop', 'compare'] as const)(
-    '%s, while a promotion is before a step',
+    'leave one active generation if one runs %s before a step of the promotion of the other',
     async (verb) => {
       for (const step of ['carry over', 'switch', 'wait for replicas']) {
-        await on.given(activeAndReady());
-        const outcomes = await interleaved(step, on.promote, second[verb]);
-        const found = [outcomes, await on.historyOf()].map((texts) => texts.join(', ')).join('; ');
+        await operators.storeGenerations(activeAndReady());
+        const outcomes = await interleaved(step, operators.promote, second[verb]);
+        const outcomesAndHistory = [outcomes, await operators.historyOf()]
+          .map((texts) => texts.join(', '))
+          .join('; ');
         const { before, after } = expected[verb];
-        expect({ step, found }).toEqual({ step, found: step === 'wait for replicas' ? after : before });
-        await on.expectOneActive();
+        expect({ step, outcomesAndHistory }).toEqual({
+          step,
+          outcomesAndHistory: step === 'wait for replicas' ? after : before,
+        });
+        await operators.expectOneActive();
       }
     },
   );
 
-  test('a drop, and another drop or a promotion, at each step', async () => {
-    await on.given(activeAndReady());
-    for (const step of await stepsOf(on.drop)) {
-      await on.given(activeAndReady());
-      const drops = await interleaved(step, on.drop, second.drop);
-      const isBegun = step !== 'wait for readers' && step !== 'begin';
+  /** Before these steps, a drop has not changed the registry. */
+  const stepsBeforeDropBegins = ['wait for readers', 'begin'];
+
+  test('drop a generation once if one repeats the drop before a step of the other', async () => {
+    await operators.storeGenerations(activeAndReady());
+    for (const step of await stepsOf(operators.drop)) {
+      await operators.storeGenerations(activeAndReady());
+      const drops = await interleaved(step, operators.drop, second.drop);
+      const isBegun = !stepsBeforeDropBegins.includes(step);
       expect({ step, drops }).toEqual({ step, drops: [isBegun ? 'dropped' : 'was-dropped', 'dropped'] });
-      expect([await on.stored(1), await on.stored(2)]).toEqual([on.everythingOf(), nothing]);
+      expect([await operators.countStored(1), await operators.countStored(2)]).toEqual([
+        operators.completeCounts(),
+        nothing,
+      ]);
       const by = isBegun ? 'ann' : 'bob';
-      expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
-      // and a promotion succeeds only before the drop begins
-      await on.given(activeAndReady());
-      const outcomes = await interleaved(step, on.drop, second.promote);
+      expect(await operators.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
+    }
+  });
+
+  test('can promote a generation only before the drop of the other begins', async () => {
+    await operators.storeGenerations(activeAndReady());
+    for (const step of await stepsOf(operators.drop)) {
+      const isBegun = !stepsBeforeDropBegins.includes(step);
+      await operators.storeGenerations(activeAndReady());
+      const outcomes = await interleaved(step, operators.drop, second.promote);
       expect({ step, outcomes }).toEqual({
         step,
         outcomes: isBegun ? ['dropped', 'refused'] : ['refused', 'promoted'],
       });
-      await on.expectOneActive();
+      await operators.expectOneActive();
     }
   });
 
-  test('a drop of a standby that was active again since the drop read the registry', async () => {
+  test('keep a standby that became active after the drop of the other read the registry', async () => {
     for (const force of [false, true]) {
-      await on.given(activeAndStandby());
+      await operators.storeGenerations(activeAndStandby());
       const servedAgain = async () => {
-        await on.switching(2, 'rollback')(undefined, present, 'bob@host');
-        return on.rollBack(undefined, present, 'bob@host');
+        await operators.switching(2, 'rollback')(undefined, present, 'bob@host');
+        return operators.rollBack(undefined, present, 'bob@host');
       };
       // Without --force, the command refuses a young standby. With --force, requests from before the rollback may still
       // read it.
       const outcomes = await interleaved(
         'begin',
-        (onStep) => on.drop(onStep, present, 'ann@host', force),
+        (onStep) => operators.drop(onStep, present, 'ann@host', force),
         servedAgain,
       );
       expect(outcomes).toEqual(['refused', 'rolled-back']);
-      expect(await on.stored(2)).toEqual(on.everythingOf());
-      await on.expectOneActive();
+      expect(await operators.countStored(2)).toEqual(operators.completeCounts());
+      await operators.expectOneActive();
     }
   });
 });

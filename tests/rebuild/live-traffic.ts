@@ -40,10 +40,10 @@ export function startLiveTraffic(
         const isLagging = (await lagOf(environment)) > lagMax;
         await sleep(isLagging ? 250 : 50);
         if (isPaused) continue;
-        const some = history.splice(0, isLagging ? 2 : 10).map(change);
-        sending = publish(environment, some);
+        const changes = history.splice(0, isLagging ? 2 : 10).map(change);
+        sending = publish(environment, changes);
         await sending;
-        published.push(...some);
+        published.push(...changes);
       }
     }
   };

@@ -11,7 +11,7 @@ import { useProjector } from '../support/use-projector.ts';
 const token = 'svc_live_lost0123456789';
 const tokenSha256 = createHash('sha256').update(token).digest('hex');
 
-/** The fate of a collection. `restored`: another collection takes its place, with the same documents. */
+/** The way a collection is lost. `restored` means that another collection has its name and the same documents. */
 type Loss = 'dropped' | 'renamed' | 'restored' | 'emptied';
 
 type Case = {
@@ -25,12 +25,12 @@ type Case = {
   status: string;
   /** Part of the output of `verify`. */
   verify: string;
-  /** How the loss ends: the operator puts the collection back or accepts the loss, or a projector starts. */
-  out: 'put back' | 'accept' | 'put back and accept' | 'start';
+  /** The way the loss ends. The operator puts the collection back or accepts the loss, or a projector starts. */
+  end: 'put back' | 'accept' | 'put back and accept' | 'start';
 };
 
-const gone = (name: string) => `${name} is gone`;
-const other = (name: string) => `${name} is another collection`;
+const isGone = (name: string) => `${name} is gone`;
+const isOther = (name: string) => `${name} is another collection`;
 const refused = { start: 'collections are lost', verify: 'collections are lost' };
 
 /** The losses that a read model may meet, how an operator sees each of them, and how it ends. */
@@ -40,11 +40,25 @@ const cases: Case[] = [
     loss: 'dropped',
     api: 503,
     ...refused,
-    status: gone('tickets'),
-    out: 'put back and accept',
+    status: isGone('tickets'),
+    end: 'put back and accept',
   },
-  { collection: 'tickets', loss: 'renamed', api: 503, ...refused, status: gone('tickets'), out: 'put back' },
-  { collection: 'tickets', loss: 'restored', api: 503, ...refused, status: other('tickets'), out: 'accept' },
+  {
+    collection: 'tickets',
+    loss: 'renamed',
+    api: 503,
+    ...refused,
+    status: isGone('tickets'),
+    end: 'put back',
+  },
+  {
+    collection: 'tickets',
+    loss: 'restored',
+    api: 503,
+    ...refused,
+    status: isOther('tickets'),
+    end: 'accept',
+  },
   {
     collection: 'tickets',
     loss: 'emptied',
@@ -52,21 +66,21 @@ const cases: Case[] = [
     start: null,
     status: '',
     verify: 'has no ticket',
-    out: 'put back',
+    end: 'put back',
   },
   {
     collection: 'apiKeys',
     loss: 'dropped',
     api: 503,
     ...refused,
-    status: gone('apiKeys'),
-    out: 'put back and accept',
+    status: isGone('apiKeys'),
+    end: 'put back and accept',
   },
   ...(['progress', 'log_gaps', 'dead_letters', 'blocked_keys'] as const).map((collection): Case => {
     const api = collection === 'blocked_keys' ? 503 : 200;
-    const out = collection === 'progress' ? 'put back and accept' : 'accept';
-    const seen = { start: 'collections are lost', status: gone(collection), verify: '' };
-    return { collection, loss: 'dropped', api, ...seen, out };
+    const end = collection === 'progress' ? 'put back and accept' : 'accept';
+    const outputs = { start: 'collections are lost', status: isGone(collection), verify: '' };
+    return { collection, loss: 'dropped', api, ...outputs, end };
   }),
   {
     collection: 'progress',
@@ -75,7 +89,7 @@ const cases: Case[] = [
     start: 'the progress of generation 1 is lost',
     status: 'its progress is lost',
     verify: '',
-    out: 'put back',
+    end: 'put back',
   },
   {
     collection: 'generations',
@@ -84,7 +98,7 @@ const cases: Case[] = [
     start: 'the registry of generations is lost, but a read model is left: progress, watermarks',
     status: 'the registry of generations is lost',
     verify: 'the registry of generations is lost',
-    out: 'put back and accept',
+    end: 'put back and accept',
   },
   {
     collection: 'generations',
@@ -92,8 +106,8 @@ const cases: Case[] = [
     api: 503,
     ...refused,
     verify: '',
-    status: other('generations'),
-    out: 'accept',
+    status: isOther('generations'),
+    end: 'accept',
   },
   {
     collection: 'watermarks',
@@ -102,18 +116,18 @@ const cases: Case[] = [
     start: null,
     status: 'its watermark is lost',
     verify: '',
-    out: 'start',
+    end: 'start',
   },
 ];
 
-describe('a collection is lost', () => {
+describe('a lost collection', () => {
   const projector = useProjector({ projectors: 0 });
   const { environment, cli, publish } = projector;
   const databaseOf = (name: string): Db =>
     ['tickets', 'apiKeys'].includes(name) ? environment.database : environment.control;
   const startAndStop = async () => (await projector.start({ settings: { GENERATION: 1 } })).stop();
   /** The status of a request to a replica that starts now. */
-  const served = async () => {
+  const requestStatus = async () => {
     const api = await startApi({ client: environment.mongo, name: environment.name });
     return (await api.get('/v1/tickets/ti_1', { token }).finally(api.close)).status;
   };
@@ -122,7 +136,7 @@ describe('a collection is lost', () => {
     await publish(created('apiKey', 'key_1', { tokenSha256 }), created('ticket', 'ti_1'));
     const first = await projector.start({ settings: { GENERATION: 1 } });
     await projector.applied();
-    await eventually(async () => (await served()) === 200);
+    await eventually(async () => (await requestStatus()) === 200);
     await first.stop();
   });
 
@@ -143,56 +157,58 @@ describe('a collection is lost', () => {
     return putBack;
   }
 
-  test('a collection that is created again while an operator accepts it stays lost', async () => {
+  test('a collection stays lost that is created again while an operator accepts its loss', async () => {
     const putBack = await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
     const { apply } = await acceptableLosses({ control, mongo, config }, 1);
-    // when a projector that still runs creates it, by a write
+    // A projector that still runs creates the collection by a write.
     await environment.database.collection('tickets').drop();
     await environment.database.createCollection('tickets');
     await apply?.();
-    expect((await cli('status')).text).toContain(other('tickets'));
-    // then its content is put back, and accepted
+    expect((await cli('status')).text).toContain(isOther('tickets'));
     await putBack();
     expect((await cli('accept', 'lost', '1', '--why', 'tests')).code).toBe(0);
     await startAndStop();
   });
 
-  test('a collection that a projector adds while an operator accepts another one stays listed', async () => {
+  test('a collection that a projector adds while an operator accepts another loss stays listed', async () => {
     await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
     const { apply } = await acceptableLosses({ control, mongo, config }, 1);
-    // when a projector of a release with another kind lists its collection
+    // A projector of a release with another kind lists its collection.
     await changeRegistry(control, addToManifest(1, { polls: 'its id' }));
     await apply?.();
-    // then a loss of that collection is found, and no other one
+    // A loss of only that collection is found.
     const { text } = await cli('status');
-    expect(text).toContain(gone('polls'));
-    expect(text).not.toContain(other('tickets'));
+    expect(text).toContain(isGone('polls'));
+    expect(text).not.toContain(isOther('tickets'));
     await generationsOf(control).updateOne({}, { $unset: { 'generations.0.manifest.polls': 1 } });
     await startAndStop();
   });
 
-  test.each(cases)('$collection, $loss', async (one) => {
-    const putBack = await lose(one.collection, one.loss);
-    expect(await served()).toBe(one.api);
-    if (one.start !== null) await expect(startAndStop()).rejects.toThrow(one.start);
-    expect((await cli('status')).text).toContain(one.status);
-    const verified = await cli('verify');
-    expect(verified.text + verified.errors).toContain(one.verify);
-    expect(await served()).toBe(one.api);
-    // A dry run changes nothing, and the command never accepts the loss of documents.
-    const accept = (...options: string[]) => cli('accept', 'lost', '1', '--why', 'tests', ...options);
-    if (one.out === 'put back and accept') expect((await accept()).code).toBe(1);
-    if (one.out.startsWith('put back')) await putBack();
-    if (one.out.endsWith('accept')) {
-      expect((await accept('--dry-run')).text).toContain('would be accepted');
-      const accepted = await accept();
-      expect({ code: accepted.code, text: accepted.text + accepted.errors }).toMatchObject({ code: 0 });
-      expect((await cli('rebuild', 'history')).text).toContain('tests; accepted lost: ');
-    }
-    await startAndStop();
-    await eventually(async () => (await served()) === 200);
-    expect((await cli('status')).text).not.toContain('lost');
-  });
+  test.each(cases)(
+    'the services stop serving $collection once it is $loss, until an operator corrects it',
+    async (lost) => {
+      const putBack = await lose(lost.collection, lost.loss);
+      expect(await requestStatus()).toBe(lost.api);
+      if (lost.start !== null) await expect(startAndStop()).rejects.toThrow(lost.start);
+      expect((await cli('status')).text).toContain(lost.status);
+      const verified = await cli('verify');
+      expect(verified.text + verified.errors).toContain(lost.verify);
+      expect(await requestStatus()).toBe(lost.api);
+      // A dry run changes nothing, and the command never accepts the loss of documents.
+      const accept = (...options: string[]) => cli('accept', 'lost', '1', '--why', 'tests', ...options);
+      if (lost.end === 'put back and accept') expect((await accept()).code).toBe(1);
+      if (lost.end.startsWith('put back')) await putBack();
+      if (lost.end.endsWith('accept')) {
+        expect((await accept('--dry-run')).text).toContain('would be accepted');
+        const accepted = await accept();
+        expect({ code: accepted.code, text: accepted.text + accepted.errors }).toMatchObject({ code: 0 });
+        expect((await cli('rebuild', 'history')).text).toContain('tests; accepted lost: ');
+      }
+      await startAndStop();
+      await eventually(async () => (await requestStatus()) === 200);
+      expect((await cli('status')).text).not.toContain('lost');
+    },
+  );
 });

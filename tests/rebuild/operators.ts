@@ -45,8 +45,8 @@ export function operatorsOf(rebuild: Rebuild) {
   };
 
   /** Two generations with a document each, and dead letters of one and of both. */
-  async function given(generations: Generation[]): Promise<void> {
-    await rebuild.given(generations);
+  async function storeGenerations(generations: Generation[]): Promise<void> {
+    await rebuild.storeGenerations(generations);
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
       await rebuild.insertDocument(number);
@@ -66,22 +66,22 @@ export function operatorsOf(rebuild: Rebuild) {
   }
 
   const deadLetterIds = async () => {
-    const found = await standingLetters(rebuild.control);
-    return found.map(({ offset, generations }) => `${offset}: ${String(generations)}`);
+    const deadLetters = await standingLetters(rebuild.control);
+    return deadLetters.map(({ offset, generations }) => `${offset}: ${String(generations)}`);
   };
   /** The number of documents of a generation, and of the documents about it in each control collection. */
-  const stored = async (number: number) => {
-    const found: Record<string, number> = { documents: await rebuild.countDocuments(number) };
-    const about = { $or: [{ generation: number }, { _id: number as never }] };
+  const countStored = async (number: number) => {
+    const counts: Record<string, number> = { documents: await rebuild.countDocuments(number) };
+    const ofGeneration = { $or: [{ generation: number }, { _id: number as never }] };
     for (const { collectionName } of await rebuild.control.collections()) {
       // Every generation stays in the registry. `deadLetterIds` names the dead letters that still exist.
       if (collectionName === 'generations' || collectionName === 'dead_letters') continue;
-      const count = await rebuild.control.collection(collectionName).countDocuments(about);
-      if (count > 0) found[collectionName] = count;
+      const count = await rebuild.control.collection(collectionName).countDocuments(ofGeneration);
+      if (count > 0) counts[collectionName] = count;
     }
-    return found;
+    return counts;
   };
-  const everythingOf = () => ({
+  const completeCounts = () => ({
     documents: 1,
     progress: rebuild.topics.length,
     samples: 1,
@@ -91,12 +91,12 @@ export function operatorsOf(rebuild: Rebuild) {
 
   /** Expects that one generation is active and complete, so that readers and projectors can continue. */
   async function expectOneActive(): Promise<void> {
-    const { generations, generation: number } = await rebuild.registry();
+    const { generations, generation: served } = await rebuild.registry();
     const active = generations.filter(({ state }) => state === 'active');
-    expect(active.map((one) => one.number)).toEqual([number]);
-    expect(await activeGeneration(rebuild.control)).toMatchObject({ generation: number });
-    expect(await stored(number)).toEqual(everythingOf());
-    expect(await deadLetterIds()).toContain(`${number}: ${number}`);
+    expect(active.map(({ number }) => number)).toEqual([served]);
+    expect(await activeGeneration(rebuild.control)).toMatchObject({ generation: served });
+    expect(await countStored(served)).toEqual(completeCounts());
+    expect(await deadLetterIds()).toContain(`${served}: ${served}`);
   }
 
   const historyOf = async () => {
@@ -109,10 +109,10 @@ export function operatorsOf(rebuild: Rebuild) {
     rollBack,
     drop,
     compare,
-    given,
+    storeGenerations,
     deadLetterIds,
-    stored,
-    everythingOf,
+    countStored,
+    completeCounts,
     expectOneActive,
     historyOf,
   };

@@ -27,7 +27,7 @@ async function withProjector(
 }
 
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {
-  // given a build of a log that begins with one tag and one user, and has not applied the user yet
+  // The load includes one record of a tag and one of a user that is still to come.
   const tags = topicOf('tag', rebuild.config.TOPIC_PREFIX);
   const users = topicOf('user', rebuild.config.TOPIC_PREFIX);
   const ends = await logEnds(rebuild.admin, rebuild.topics);
@@ -38,34 +38,35 @@ test('a build loads the log up to its end at the start, and then applies the lat
     low: 0,
     end: endOf(topic) + (topic === tags || topic === users ? 1 : 0),
   }));
-  await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
+  await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building', { loadTo })]);
   await rebuild.forgetProgress();
-  await publish(rebuild, [created('tag', 'tag_before')]);
+  await publish(rebuild, [created('tag', 'tag_in_load')]);
   await withProjector({ GENERATION: 2 }, async (projector) => {
     const database = rebuild.databaseOf(2);
-    const has = async (id: string) => (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
-    await eventually(() => has('tag_before'));
-    await publish(rebuild, [created('tag', 'tag_since')]);
+    const isStored = async (id: string) =>
+      (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
+    await eventually(() => isStored('tag_in_load'));
+    await publish(rebuild, [created('tag', 'tag_after_load')]);
     await eventually(async () => {
       const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags });
       return progress?.applied.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
     });
     const { 2: state } = await rebuild.states();
-    expect({ hasSince: await has('tag_since'), live: projector.live(), state }).toEqual({
-      hasSince: false,
+    expect({ hasLaterTag: await isStored('tag_after_load'), live: projector.live(), state }).toEqual({
+      hasLaterTag: false,
       live: null,
       state: 'building',
     });
     await publish(rebuild, [created('user', 'user_last')]);
-    await eventually(() => has('tag_since'));
+    await eventually(() => isStored('tag_after_load'));
     expect((await rebuild.states())[2]).not.toBe('building');
   });
 });
 
-test('a generation whose first projector has waited for its topics has missed no tombstone', async () => {
-  // given a generation that was registered eight days ago, and whose projector has read nothing since
+test('a generation misses no tombstone while it waits for its first projector', async () => {
+  // The generation was registered eight days ago, and no projector has followed it yet.
   const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
-  await rebuild.given([generation(1, 'active', { registeredAt: daysAgo(8) })]);
+  await rebuild.storeGenerations([generation(1, 'active', { registeredAt: daysAgo(8) })]);
   await rebuild.forgetProgress();
   const findMissedTombstones = async () => {
     const { generations } = await rebuild.status({ now: async () => new Date() });
@@ -76,47 +77,57 @@ test('a generation whose first projector has waited for its topics has missed no
     await publish(rebuild, [created('tag', 'tag_first')]);
     const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
     await eventually(async () => (await isStored()) !== null);
-    const [own] = (await rebuild.registry()).generations;
-    const longestBehindSeconds = own?.longestBehindSeconds;
+    const [active] = (await rebuild.registry()).generations;
+    const longestBehindSeconds = active?.longestBehindSeconds;
     expect({ lines, findings: await findMissedTombstones(), longestBehindSeconds }).toEqual({
       lines: [],
       findings: [],
       longestBehindSeconds: undefined,
     });
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
-    // then its lag counts from the start of its first projector, which no later projector moves
-    const started = own?.startedAt;
+    // The lag counts from the start of the first projector. The start of a later projector does not move it.
+    const started = active?.startedAt;
     expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
     await changeRegistry(rebuild.control, storeStart(1, new Date()));
     expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
   });
 });
 
-test('without the right to read how long Kafka keeps tombstones, a lag begins with its generation', async () => {
-  await rebuild.given([generation(1, 'active')]);
+describe('without the right to read how long Kafka keeps tombstones', () => {
   const refused = Object.assign(new Error('not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
-  const { control, topics } = rebuild;
-  const admin = { ...rebuild.admin, describeConfigs: () => Promise.reject(refused) };
-  const deps = { control, topics, admin, generation: 1, allowanceMs: 0, metrics: createMetrics() };
+  const deps = () => ({
+    control: rebuild.control,
+    topics: rebuild.topics,
+    admin: { ...rebuild.admin, describeConfigs: () => Promise.reject(refused) },
+    generation: 1,
+    allowanceMs: 0,
+    metrics: createMetrics(),
+  });
   const logger = pino({ level: 'silent' });
-  const start = () => recordAbsence({ ...deps, logger, now: () => present });
-  expect(await start()).toEqual(longAgo);
-  // and if the first projector came long after the registration, the lag begins with that projector
-  await rebuild.set(1, { startedAt: secondsBefore(60) });
-  expect(await start()).toEqual(secondsBefore(60));
+  const lagStart = () => recordAbsence({ ...deps(), logger, now: () => present });
+  beforeEach(() => rebuild.storeGenerations([generation(1, 'active')]));
+
+  test('the lag of a generation counts from its registration', async () => {
+    expect(await lagStart()).toEqual(longAgo);
+  });
+
+  test('the lag of a generation counts from its first projector once one has started', async () => {
+    await rebuild.changeGeneration(1, { startedAt: secondsBefore(60) });
+    expect(await lagStart()).toEqual(secondsBefore(60));
+  });
 });
 
-test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
-  // given a generation that no projector has followed for eight days, and a topic that was created again since
+test('a projector stores the lag that grew while no projector was running', async () => {
+  // No projector has followed the generation for eight days, in which a topic was created again.
   const [topic = ''] = rebuild.topics;
-  const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
-  await rebuild.given([generation(1, 'active', { registeredAt: ago(20) })]);
-  await rebuild.setWatermark(1, ago(8));
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  await rebuild.storeGenerations([generation(1, 'active', { registeredAt: daysAgo(20) })]);
+  await rebuild.setWatermark(1, daysAgo(8));
   await rebuild.recreateTopic(1, topic);
   await withProjector({}, async (projector, lines) => {
     expect(lines.join()).toContain('deletions may have been missed; build another generation');
-    const [own] = (await rebuild.registry()).generations;
-    expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
+    const [active] = (await rebuild.registry()).generations;
+    expect(active?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 691\d\d\d/);
     await eventually(() => projector.fatal.length > 0);
     expect(await readLogGaps(rebuild.control, 1)).toMatchObject([{ topic, partition: 0, kind: 'replaced' }]);

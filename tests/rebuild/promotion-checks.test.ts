@@ -16,23 +16,20 @@ import {
 } from './fixture.ts';
 
 const rebuild = useRebuild();
-/** Accepts that a generation has older data, without Kafka. */
-const acceptOlder = (number: number, dryRun = false) =>
-  acceptFinding(
-    { ...rebuild.deps(), kafka: null },
-    { finding: 'older', generation: number, why: 'test', dryRun },
-  );
+/** Accepts that generation 2 has older data, without Kafka. */
+const acceptOlder = ({ dryRun = false } = {}) =>
+  acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation: 2, why: 'test', dryRun });
 const failed = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => !isAccepted);
 const accepted = ({ findings }: SwitchResult) => findings.filter(({ isAccepted }) => isAccepted);
 const names = (findings: SwitchResult['findings']) => findings.map(({ name }) => name);
 const changeActiveProgress = (changes: object) =>
   progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: changes });
 
-describe('a promotion is refused, and changes nothing, for', () => {
-  beforeEach(() => rebuild.given(activeAndReady()));
+describe('a promotion', () => {
+  beforeEach(() => rebuild.storeGenerations(activeAndReady()));
 
-  /** A problem that the servers show, and the rule that finds it; findings.test.ts tests the rules. */
-  test.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
+  /** Each has a problem in the control database, and the rule that finds it. findings.test.ts tests the rules. */
+  test.each<[problem: string, arrange: () => Promise<unknown>, rule: string]>([
     [
       'a dead letter that the active generation lacks, and that an operator has just re-driven without success',
       async () => {
@@ -46,22 +43,22 @@ describe('a promotion is refused, and changes nothing, for', () => {
       () => rebuild.announceProjector({ isPinned: false }),
       'pinned',
     ],
-    ['a build that is not ready', () => rebuild.set(2, { state: 'catching-up' }), 'state'],
-  ])('%s', async (_, arrange, rule) => {
+    ['a build that is not ready', () => rebuild.changeGeneration(2, { state: 'catching-up' }), 'state'],
+  ])('is refused without a change for %s', async (_, arrange, rule) => {
     await arrange();
-    const before = await rebuild.everything();
+    const before = await rebuild.controlDocuments();
     const refused = await rebuild.switchOnce(2);
     expect({ outcome: refused.outcome, failed: names(failed(refused)) }).toEqual({
       outcome: 'refused',
       failed: [rule],
     });
-    expect(await rebuild.everything()).toEqual(before);
+    expect(await rebuild.controlDocuments()).toEqual(before);
   });
 
-  /** Problems that an operator may accept. */
-  describe.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
+  /** Each has a problem that an operator may accept. */
+  describe.each<[problem: string, arrange: () => Promise<unknown>, rule: string]>([
     [
-      'a partition that lags behind the active generation',
+      'a generation with a partition that lags behind the active generation',
       () =>
         progressOf(rebuild.control).updateOne(
           { _id: `1/${rebuild.topics[0]}/0` },
@@ -70,23 +67,23 @@ describe('a promotion is refused, and changes nothing, for', () => {
       'offsets',
     ],
     [
-      'a watermark older than that of the active generation',
+      'a generation whose watermark is older than that of the active generation',
       () => rebuild.setWatermark(2, secondsBefore(60)),
       'freshness',
     ],
-  ])('%s', (_, arrange, rule) => {
+  ])('of %s', (_, arrange, rule) => {
     beforeEach(arrange);
 
-    test('but not once it is accepted, and then without a wait', async () => {
-      const before = await rebuild.everything();
+    test('is refused until an operator accepts the older data', async () => {
+      const before = await rebuild.controlDocuments();
       const refused = await rebuild.switchOnce(2);
       expect(failed(refused)).toMatchObject([
         { name: rule, acceptAs: 'older', accept: 'npx support-cli accept older 2 --why <reason>' },
       ]);
-      expect(await rebuild.everything()).toEqual(before);
-      expect(await acceptOlder(2, true)).toMatchObject({ dryRun: true });
-      expect(await rebuild.everything()).toEqual(before);
-      await acceptOlder(2);
+      expect(await rebuild.controlDocuments()).toEqual(before);
+      expect(await acceptOlder({ dryRun: true })).toMatchObject({ dryRun: true });
+      expect(await rebuild.controlDocuments()).toEqual(before);
+      await acceptOlder();
       const switched = await rebuild.switchOnce(2, { timeoutSeconds: Infinity });
       expect({ outcome: switched.outcome, accepted: names(accepted(switched)) }).toEqual({
         outcome: 'promoted',
@@ -94,7 +91,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
       });
     });
 
-    test('but not if it ends while the command waits', async () => {
+    test('succeeds once the generation has caught up', async () => {
       const [topic = ''] = rebuild.topics;
       const { log } = rebuild.deps();
       let reads = 0;
@@ -116,15 +113,19 @@ describe('a promotion is refused, and changes nothing, for', () => {
       expect(reports[0]).toMatch(/^waiting: /);
     });
 
-    test('and another reason, without a wait', async () => {
-      await rebuild.set(2, { report: comparisonReport({ differences: 1 }) });
+    test('is refused without a wait for a problem that no wait can solve', async () => {
+      await rebuild.changeGeneration(2, { report: comparisonReport({ differences: 1 }) });
       const refused = await rebuild.switchOnce(2, { timeoutSeconds: Infinity });
       expect(names(failed(refused))).toContain('compared');
     });
   });
 
-  test('no dead letter that both generations have, or that one of them may not have reached yet', async () => {
+  test('succeeds with a dead letter that both generations have', async () => {
     await rebuild.deadLetter({ generations: [1, 2] });
+    expect(failed(await rebuild.switchOnce(2, { dryRun: true }))).toEqual([]);
+  });
+
+  test('succeeds with a dead letter of a record that one generation may not have reached yet', async () => {
     await rebuild.deadLetter({ offset: 6, at: secondsBefore(8) });
     for (const [number, other] of [
       [1, 2],
@@ -136,23 +137,22 @@ describe('a promotion is refused, and changes nothing, for', () => {
     }
   });
 
-  test('a dead letter stored after the projectors of the active generation stopped', async () => {
-    // given an active generation whose projectors stopped before the rejection
+  test('is refused for a dead letter from after the end of the projectors of the active generation', async () => {
     await changeActiveProgress({ updatedAt: secondsBefore(90) });
     await rebuild.setWatermark(1, secondsBefore(90));
     await rebuild.deadLetter({ at: secondsBefore(60) });
     expect(names(failed(await rebuild.switchOnce(2)))).toEqual(['rejects']);
   });
 
-  test('no unpinned projector of the active generation that has stopped', async () => {
+  test('succeeds with an unpinned projector of the active generation that has stopped', async () => {
     await rebuild.announceProjector({ isPinned: false, at: secondsBefore(11) });
     await rebuild.announceProjector({ _id: 'stopped', isPinned: false, state: 'ended' });
     expect(failed(await rebuild.switchOnce(2))).toEqual([]);
   });
 
-  test('nothing if differences were accepted, which the checks and the history name with the operator', async () => {
+  test('names accepted differences and their operator in its checks and in the history', async () => {
     const expectations = [{ kind: 'ticket', field: 'joined.tags' }];
-    await rebuild.set(2, { report: comparisonReport({ expected: 8, expectations }) });
+    await rebuild.changeGeneration(2, { report: comparisonReport({ expected: 8, expectations }) });
     const switched = await rebuild.switchOnce(2);
     const intended = '8 intended differences accepted by bob@host (--expect ticket:joined.tags)';
     expect(switched.outcome).toBe('promoted');
@@ -160,7 +160,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect((await rebuild.registry()).history.at(-1)?.why).toContain(intended);
   });
 
-  test('no second round of checks because of a note in the history', async () => {
+  test('does not repeat its checks because of a note in the history', async () => {
     const steps: string[] = [];
     const onStep = async (step: string) => {
       steps.push(step);
@@ -174,43 +174,53 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect([noted?.why, ...transitions.map(({ to }) => to)]).toEqual(['refreshed', 'standby', 'active']);
   });
 
-  test('nothing once it is active', async () => {
+  test('of the active generation succeeds without a change', async () => {
     await rebuild.switchOnce(2);
     expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'was-active' });
   });
 
-  test('nothing in a dry run, which makes the same checks and changes nothing', async () => {
-    const before = await rebuild.everything();
+  test('changes nothing in a dry run, which makes the same checks', async () => {
+    const before = await rebuild.controlDocuments();
     const dryRun = (number = 2) => rebuild.switchOnce(number, { dryRun: true });
     expect(await dryRun()).toMatchObject({ outcome: 'dry-run' });
     expect(await dryRun(1)).toMatchObject({ outcome: 'was-active' });
-    await rebuild.set(2, { report: comparisonReport({ differences: 1 }) });
+    await rebuild.changeGeneration(2, { report: comparisonReport({ differences: 1 }) });
     expect(names(failed(await dryRun()))).toEqual(['compared']);
-    await rebuild.set(2, { report: comparisonReport() });
-    expect(await rebuild.everything()).toEqual(before);
+    await rebuild.changeGeneration(2, { report: comparisonReport() });
+    expect(await rebuild.controlDocuments()).toEqual(before);
   });
 });
 
-test("an operator can accept a generation's older data once it is active and a replica waits", async () => {
-  await rebuild.given(activeAndReady());
+test('an operator can accept older data of the active generation while a replica waits for newer data', async () => {
+  await rebuild.storeGenerations(activeAndReady());
   await rebuild.switchOnce(2);
-  await expect(acceptOlder(2)).rejects.toThrow('generation 2 has nothing to accept as "older"');
+  await expect(acceptOlder()).rejects.toThrow('generation 2 has nothing to accept as "older"');
   expect(await activeGeneration(rebuild.control)).toMatchObject({ acceptOlder: false });
   await rebuild.announceReplica();
-  await acceptOlder(2);
+  await acceptOlder();
   expect(await activeGeneration(rebuild.control)).toMatchObject({ acceptOlder: true });
 });
 
-test('the exit code of a promotion is 1 if it is refused, and while a replica serves another generation', async () => {
-  await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-  const options = { generation: 2, timeout: 0, why: 'test' };
-  const run = () => rebuild.runJson(verbs.createSwitchVerb('promote'), options);
-  expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'refused' } });
-  await rebuild.given(activeAndReady());
+const promoteOptions = { generation: 2, timeout: 0, why: 'test' };
+const promote = () => rebuild.runJson(verbs.createSwitchVerb('promote'), promoteOptions);
+
+test('`rebuild promote` exits with code 1 if the promotion is refused', async () => {
+  await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'ready')]);
+  expect(await promote()).toMatchObject({ exitCode: 1, output: { outcome: 'refused' } });
+});
+
+test('`rebuild promote` exits with code 1 while a replica serves another generation', async () => {
+  await rebuild.storeGenerations(activeAndReady());
   await rebuild.announceReplica();
-  expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'promoted', waiting: [{ pid: 41 }] } });
-  const dryRun = await rebuild.runJson(verbs.createSwitchVerb('promote'), { ...options, dryRun: true });
+  expect(await promote()).toMatchObject({
+    exitCode: 1,
+    output: { outcome: 'promoted', waiting: [{ pid: 41 }] },
+  });
+  const dryRun = await rebuild.runJson(verbs.createSwitchVerb('promote'), {
+    ...promoteOptions,
+    dryRun: true,
+  });
   expect(dryRun).toMatchObject({ exitCode: 1, output: { outcome: 'was-active', waiting: [{ pid: 41 }] } });
   await rebuild.control.collection('processes').updateOne({}, { $set: { generation: 2 } });
-  expect(await run()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });
+  expect(await promote()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });
 });

@@ -22,7 +22,7 @@ type Page = { data: { id: string }[]; hasMore: boolean; nextCursor: string | nul
  * exactly once. `Data-As-Of` must never go back.
  */
 function startReader(api: Service, stableIds: Set<string>) {
-  /** Everything that a customer would report as a defect. */
+  /** Defects that a client would report. */
   const complaints: string[] = [];
   let walks = 0;
   let isStopped = false;
@@ -38,10 +38,10 @@ function startReader(api: Service, stableIds: Set<string>) {
   };
   const walk = async () => {
     const seen = new Map<string, number>();
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const page: Page | null = await get(
-        `/v1/tickets?limit=7${cursor && `&startingAfter=${encodeURIComponent(cursor)}`}`,
-      );
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const query: string = cursor && `&startingAfter=${encodeURIComponent(cursor)}`;
+      const page: Page | null = await get(`/v1/tickets?limit=7${query}`);
       if (!page) return;
       for (const { id } of page.data) seen.set(id, (seen.get(id) ?? 0) + 1);
       cursor = page.hasMore ? page.nextCursor : null;
@@ -67,7 +67,7 @@ function startReader(api: Service, stableIds: Set<string>) {
   };
 }
 
-describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
+describe(`a rebuild under live traffic (seed ${seed})`, () => {
   let traffic: LiveTraffic;
   let reader: ReturnType<typeof startReader>;
   let api: Service;
@@ -108,11 +108,11 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     reader = startReader(api, new Set(tickets.map(({ id }) => id)));
   });
 
-  test('is started', async () => {
+  test('starts beside the active generation', async () => {
     expect(await rebuild('start', '--why', 'test')).toMatchObject({ code: 0, output: { generation: 2 } });
   });
 
-  test('becomes ready, although its projector is killed while it loads and afterwards', async () => {
+  test('becomes ready although its projector is killed twice', async () => {
     await startProjector(2);
     await killProjector(2);
     await startProjector(2);
@@ -122,13 +122,13 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     expect(await rebuild('await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
   });
 
-  test('is compared and promoted', async () => {
+  test('is promoted after a comparison without differences', async () => {
     expect(await rebuild('compare', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
     const promoted = await rebuild('promote', '2', '--why', 'test', '--timeout', '600');
     expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
   });
 
-  test('is rolled back to a standby that has followed the log, and promoted again', async () => {
+  test('can be rolled back to a standby that follows the log', async () => {
     await killProjector(1);
     await startProjector(1);
     expect(await rebuild('await', '1', '--timeout', '600')).toMatchObject({ code: 0 });
@@ -149,7 +149,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     traffic.resume();
   });
 
-  test('drops the standby, whose projectors end', async () => {
+  test('ends the projectors of a standby that is dropped', async () => {
     expect(await rebuild('drop', '1', '--force', '--timeout', '600')).toMatchObject({
       code: 0,
       output: { outcome: 'dropped' },
@@ -157,7 +157,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
     expect(await projectors.get(1)?.exited).toBe(1);
   });
 
-  test('goes unnoticed by readers', async () => {
+  test('causes no gap, repetition or error for readers', async () => {
     const walksBefore = reader.walks();
     await eventually(() => reader.walks() >= walksBefore + 2 || reader.complaints.length > 0);
     expect(reader.complaints).toEqual([]);

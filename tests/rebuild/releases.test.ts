@@ -39,17 +39,17 @@ const events = [
   created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
 ];
 
-describe('a release that changes a projection', () => {
-  let old: Service;
+describe('a release with a changed projection', () => {
+  let previousProjector: Service;
   const services: Service[] = [];
 
   const start = (
     folder: string,
     name: 'projector' | 'api' | 'cli',
-    more: object = {},
+    settings: object = {},
     args: string[] = [],
   ) => {
-    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', ...more };
+    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', ...settings };
     const service = startScript(join(folder, 'services', name, 'main.ts'), environment, args);
     services.push(service);
     return service;
@@ -95,18 +95,18 @@ describe('a release that changes a projection', () => {
   const testEnvironment = useOpened(() => createTestEnvironment(1));
   beforeAll(async () => {
     await publish(testEnvironment, events);
-    old = start('.', 'projector');
-    await old.logged('projecting');
+    previousProjector = start('.', 'projector');
+    await previousProjector.logged('projecting');
     await applied(testEnvironment);
   });
 
-  test('refuses the documents of the release before, and says that a rebuild is due', async () => {
+  test('refuses the documents of the previous release with an error that names the rebuild', async () => {
     expect(await refusal(start(next.folder, 'projector'))).toContain(
       'A rebuild is due: support-cli rebuild start',
     );
   });
 
-  test('builds a generation that the release before refuses', async () => {
+  test('builds a generation that the previous release refuses', async () => {
     expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { generation: 2 } });
     expect(await refusal(start('.', 'projector', { GENERATION: '2' }))).toContain(
       `generation 2 holds documents of projection version ${projectionVersion + 1}`,
@@ -115,7 +115,7 @@ describe('a release that changes a projection', () => {
     expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
   });
 
-  test('differs only as intended', async () => {
+  test('builds documents that differ only as intended', async () => {
     expect(await cli(next.folder, 'rebuild', 'compare', '2')).toMatchObject({
       code: 1,
       output: { counts: { joined: 1 }, samples: [{ kind: 'ticket', id: 'ti_1', field: 'joined.tags' }] },
@@ -126,28 +126,28 @@ describe('a release that changes a projection', () => {
     ]);
     const compared = await cli(next.folder, 'rebuild', 'compare', '2', '--expect', 'ticket:joined.tags');
     expect(compared).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
-    // and the projector of generation 1 is pinned, so that no restart moves it to generation 2
-    await old.stop();
+    // A pinned projector stays with generation 1 after a restart.
+    await previousProjector.stop();
     await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
     await eventually(
       async () => failedChecks(await cli(next.folder, 'rebuild', 'promote', '2', '--dry-run')).length === 0,
     );
   });
 
-  test('is promoted only once no old replica is left, and can be rolled back', async () => {
-    const before = startApi('.');
-    await eventually(async () => (await tagShown(before)) === 'Billing');
-    await untilOnlyReplica(before);
+  test('is promoted only once no replica of the previous release runs', async () => {
+    const previousApi = startApi('.');
+    await eventually(async () => (await tagShown(previousApi)) === 'Billing');
+    await untilOnlyReplica(previousApi);
     expect(failedChecks(await cli(next.folder, 'rebuild', 'promote', '2'))).toContain('replicas');
-    const after = startApi(next.folder);
-    await eventually(async () => (await tagShown(after)) === 'Billing');
-    await before.stop();
-    await untilOnlyReplica(after);
+    const nextApi = startApi(next.folder);
+    await eventually(async () => (await tagShown(nextApi)) === 'Billing');
+    await previousApi.stop();
+    await untilOnlyReplica(nextApi);
     const promoted = await cli(next.folder, 'rebuild', 'promote', '2');
     expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
-    expect(await tagShown(after)).toBe('Billing!');
+    expect(await tagShown(nextApi)).toBe('Billing!');
     expect(await cli(next.folder, 'rebuild', 'rollback', '1')).toMatchObject({ code: 0 });
-    expect(await tagShown(after)).toBe('Billing');
+    expect(await tagShown(nextApi)).toBe('Billing');
     expect(await cli(next.folder, 'rebuild', 'promote', '2')).toMatchObject({ code: 0 });
   });
 });

@@ -43,7 +43,7 @@ describe('runs of deletions, tombstones and new lives that are appended again', 
     (await readRegistry(environment.control))?.generations.find(({ number }) => number === 2)?.state;
 
   test.each(seeds)('change nothing while a build loads and a redrive runs (seed %i)', async (seed) => {
-    // given a log of random lives, with records that are dead letters
+    // The log has random lives of entities. Some records are dead letters.
     const random = createRandom(seed);
     const log = randomLives(seed, 400);
     await publish(...takers, ...log);
@@ -51,27 +51,26 @@ describe('runs of deletions, tombstones and new lives that are appended again', 
     expect((await deadLetters()).length).toBeGreaterThan(0);
     expect(await cli('rebuild', 'start', '--why', 'test')).toMatchObject({ code: 0 });
     const release = await startBuild();
-    // when that organization's tags are gone, and an operator redrives the dead letters
+    // An operator redrives the dead letters after the tags of the other organization are gone.
     await collectionOf<StoredDocument>(environment.database, 'tag').deleteMany({ orgId: 'org_2' });
     const redriving = cli('dead-letters', 'redrive', '--all');
-    // and the source appends runs again in the meantime, within the load and after it
+    // In the meantime, the source appends runs again, during the load and after the load.
     for (let run = 0; run < 30; run += 1) {
       if (run === 20) {
         expect(await stateOfBuild()).toBe('building');
         release();
       }
-      const again = randomRun(random, log);
-      await publish(...again);
-      log.push(...again);
+      const repeatedRun = randomRun(random, log);
+      await publish(...repeatedRun);
+      log.push(...repeatedRun);
     }
-    // then only the build still has dead letters, because the other organization still has the tags there
+    // Only the build still has dead letters, because it has the tags of the other organization.
     await redriving;
-    const left = (await deadLetters()).filter(({ generations }) => generations.includes(1));
-    expect({ seed, left }).toEqual({ seed, left: [] });
+    const remaining = (await deadLetters()).filter(({ generations }) => generations.includes(1));
+    expect({ seed, remaining }).toEqual({ seed, remaining: [] });
     await applied();
     const { admin, control, topics, mongo, name } = environment;
     await reached(control, await logEnds(admin, topics), fatal, 2);
-    // and each generation is the fold of the log
     const built = generationDatabase(mongo, name, 2);
     const streamed = Object.fromEntries(fold(log));
     expect({ seed, documents: await readDocuments(environment.database) }).toEqual({

@@ -10,13 +10,13 @@ import { useOpened } from '../support/use-opened.ts';
 
 const databases = useOpened(() => openDatabases());
 
-test('an operator who has read a change that a fail-over rolls back does not replace the change made instead', async () => {
+test('a registry that a fail-over has rolled back is not replaced by an operator who read it before', async () => {
   const { control } = databases;
-  const before = await ensureRegistry(control);
+  const original = await ensureRegistry(control);
   const rolledBack = await changeRegistry(control, storeLongestLag(1, 60));
-  // given a fail-over, which takes the registry back
-  await generationsOf(control).replaceOne({ _id: 'active' }, before);
-  const instead = await changeRegistry(control, storeLongestLag(1, 120));
+  // A fail-over takes the registry back.
+  await generationsOf(control).replaceOne({ _id: 'active' }, original);
+  const later = await changeRegistry(control, storeLongestLag(1, 120));
   expect(await replaceRegistry(control, rolledBack, rolledBack)).toBeNull();
-  expect(await readRegistry(control)).toEqual(instead);
+  expect(await readRegistry(control)).toEqual(later);
 });

@@ -22,15 +22,18 @@ let api: TestApi;
 afterAll(() => api.close());
 const rebuild = useRebuild();
 beforeAll(async () => {
-  await given(2);
+  await storeGenerations(2);
   const { mongo: client, name } = rebuild;
   api = await startApi({ client, name });
 });
 
 /** Makes this generation active, with a long conversation, and the previous generation a standby. */
-async function given(active: number): Promise<void> {
+async function storeGenerations(active: number): Promise<void> {
   const standby = active - 1;
-  await rebuild.given([generation(standby, 'standby', { since: longAgo }), generation(active, 'active')]);
+  await rebuild.storeGenerations([
+    generation(standby, 'standby', { since: longAgo }),
+    generation(active, 'active'),
+  ]);
   const messages = Array.from({ length: messageCount }, (_, index) =>
     build.message({ id: `msg_${String(index).padStart(4, '0')}`, ...content }),
   );
@@ -47,12 +50,13 @@ async function given(active: number): Promise<void> {
  * Waits until the replica has noticed a switch, which any request makes it do, and announced it with this number of
  * readers of the generation before. The replica's first announcement may also count the request that triggered it.
  */
-const untilServed = (number: number, readers = 0) =>
+const untilServed = (served: number, readers = 0) =>
   eventually(async () => {
     await api.get('/v1/tickets?limit=1');
     const replica = await processesOf<Replica>(rebuild.control).findOne();
-    const before = replica?.inProgress.find(({ generation: read }) => read !== number)?.requests ?? 0;
-    return (replica?.generation === number && before === readers) || replica;
+    const earlierRequests =
+      replica?.inProgress.find(({ generation: read }) => read !== served)?.requests ?? 0;
+    return (replica?.generation === served && earlierRequests === readers) || replica;
   });
 
 /** Two readers that have received the beginning of the conversation. `read` reads the rest. */
@@ -66,11 +70,11 @@ async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
   const responses = await Promise.all(
     [1, 2].map(() => fetch(`${api.url}/v1/conversations/conv_1`, { headers })),
   );
-  const readWhole = async (response: Response): Promise<Outcome> => {
+  const readMessageCount = async (response: Response): Promise<Outcome> => {
     const text = await response.text().catch(() => 'broken');
     return text === 'broken' ? text : (JSON.parse(text) as { messages: unknown[] }).messages.length;
   };
-  return { read: () => Promise.all(responses.map(readWhole)) };
+  return { read: () => Promise.all(responses.map(readMessageCount)) };
 }
 
 /** Rolls back to the generation before this one, long enough ago for every replica to notice. */
@@ -81,12 +85,12 @@ async function rollBackFrom(active: number): Promise<void> {
     generation(standby, 'active', { since: longAgo, accepted: [acceptance] }),
     generation(active, 'standby', { since: longAgo }),
   ];
-  const after = { generation: standby, generations };
-  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: after });
+  const rolledBack = { generation: standby, generations };
+  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: rolledBack });
   await untilServed(standby, 2);
 }
 
-test('a drop waits for requests in progress and names them, and each gets its complete response', async () => {
+test('a drop waits until requests in progress have their complete responses', async () => {
   await untilServed(2);
   const readers = await startReaders();
   await rollBackFrom(2);
@@ -103,12 +107,12 @@ test('a drop waits for requests in progress and names them, and each gets its co
   expect(await dropped).toBe('dropped');
 });
 
-test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
-  await given(4);
+test('a response never ends as complete JSON if its generation is dropped in the meantime', async () => {
+  await storeGenerations(4);
   await untilServed(4);
   const readers = await startReaders();
   await rollBackFrom(4);
-  // when a drop has not heard of this replica
+  // The generation is dropped by a command that does not know this replica.
   const cause = { by: 'ann@host', at: new Date(), why: 'test' };
   await changeRegistry(rebuild.control, beginDrop(4, cause));
   await rebuild.databaseOf(4).dropDatabase();

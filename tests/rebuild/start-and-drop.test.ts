@@ -9,42 +9,43 @@ import { readLogGaps, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { createAnsweringProxy } from '../support/answering-proxy.ts';
+import { mebibyte } from '../support/memory.ts';
 import { openStore } from '../support/open-store.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 
-/** Expects that a command is refused with these texts, and that the control database is as before. */
+/** Expects that a command changes nothing in the control database, and fails with an error that has these texts. */
 async function expectRefused(command: () => Promise<unknown>, ...texts: string[]): Promise<void> {
-  const before = await rebuild.everything();
+  const before = await rebuild.controlDocuments();
   const error = await command().then(
     () => new Error('it was not refused'),
     (reason: unknown) => reason as Error,
   );
   for (const text of texts) expect(error.message).toContain(text);
-  expect(await rebuild.everything()).toEqual(before);
+  expect(await rebuild.controlDocuments()).toEqual(before);
 }
 
-describe('a start is refused, and registers nothing,', () => {
+describe('the start of a rebuild', () => {
   const start = (changes: Partial<OperatorDeps> = {}) => startRebuild(rebuild.deps(changes), { why: 'test' });
   const acceptTruncated = (changes: Partial<OperatorDeps>) => {
     const deps = rebuild.deps(changes);
     return acceptFinding({ ...deps, kafka: deps }, { finding: 'truncated', why: 'test' });
   };
-  beforeEach(() => rebuild.given([generation(1, 'active')]));
+  beforeEach(() => rebuild.storeGenerations([generation(1, 'active')]));
 
-  test('before a projector has ever run', async () => {
-    for (const one of await rebuild.control.collections()) await one.deleteMany({});
+  test('is refused before a projector has ever run', async () => {
+    for (const collection of await rebuild.control.collections()) await collection.deleteMany({});
     await expectRefused(start, 'no projector has started on this database', 'DATABASE_NAME');
   });
 
-  test('if the registry is lost', async () => {
+  test('is refused if the registry is lost', async () => {
     await rebuild.control.collection('generations').deleteMany({});
     await expectRefused(start, 'the registry of generations is lost', 'is left: progress');
   });
 
-  test('if the first records of a log are gone, unless the operator accepts it', async () => {
+  test('is refused until an operator accepts that the first records of a log are gone', async () => {
     const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
     const [topic = ''] = topics;
     await rebuild.truncate(topic);
@@ -63,7 +64,7 @@ describe('a start is refused, and registers nothing,', () => {
     });
   });
 
-  test('if a log ends before the applied records, unless the operator accepts it', async () => {
+  test('is refused until an operator accepts that a log ends before the applied records', async () => {
     const { topics } = await rebuild.topicWith({});
     const [topic = ''] = topics;
     await progressOf(rebuild.control).updateOne(
@@ -79,7 +80,7 @@ describe('a start is refused, and registers nothing,', () => {
     expect(await start({ topics })).toBe(2);
   });
 
-  test('but not for records that a projector applies after the command has read the log', async () => {
+  test('succeeds although a projector applies records after the command has read the log', async () => {
     const { topics } = await rebuild.topicWith({ 'min.cleanable.dirty.ratio': '0.9' });
     const [topic = ''] = topics;
     const { log } = rebuild.deps();
@@ -98,7 +99,7 @@ describe('a start is refused, and registers nothing,', () => {
     expect(await start({ topics, log: { ...log, read: readBeforeRecords } })).toBe(2);
   });
 
-  test('but reports at once that a projector of the active generation runs without its number', async () => {
+  test('reports a projector of the active generation that runs without its number', async () => {
     const report = jest.fn();
     await rebuild.announceProjector({ isPinned: false });
     expect(await start({ report })).toBe(2);
@@ -109,7 +110,7 @@ describe('a start is refused, and registers nothing,', () => {
     );
   });
 
-  test('but logs each step at debug level', async () => {
+  test('logs each step at debug level', async () => {
     const verb = ['services/cli/main.ts', 'rebuild', 'start', '--why', 'test'];
     const env = { PATH: process.env.PATH, ...rebuild.environment, LOG_LEVEL: 'debug' };
     const { stdout, stderr } = await promisify(execFile)(process.execPath, verb, { env });
@@ -121,20 +122,20 @@ describe('a start is refused, and registers nothing,', () => {
     ]);
   });
 
-  test('if a partition has no leader', async () => {
+  test('is refused if a partition has no leader', async () => {
     const { log } = rebuild.deps();
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
     await expectRefused(() => start({ log: { ...log, read } }), 'because no leader answers');
   });
 
-  test('if a topic is not compacted, unless the operator accepts it', async () => {
+  test('is refused until an operator accepts that a topic is not compacted', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
     await acceptTruncated(deps);
     expect(await start(deps)).toBe(2);
   });
 
-  test('if a topic drops tombstones too soon, which no operator can accept', async () => {
+  test('is always refused if a topic drops tombstones too soon', async () => {
     const deps = await rebuild.topicWith({ 'delete.retention.ms': '86400000' });
     const text = 'set delete.retention.ms to 259200000 or more';
     await expectRefused(() => start(deps), 'drops tombstones after 1 day ', text);
@@ -153,30 +154,37 @@ describe('a start is refused, and registers nothing,', () => {
     return { mongo, [Symbol.asyncDispose]: close };
   };
 
-  const mb = 1_048_576;
-  const space = { storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb };
+  const space = { storageSize: 60 * mebibyte, indexSize: 40 * mebibyte, fsTotalSize: 1_000 * mebibyte };
 
-  test('without enough disk space', async () => {
-    await using few = await withStats({ ...space, fsUsedSize: 851 * mb });
+  test('is refused without enough disk space', async () => {
+    await using proxied = await withStats({ ...space, fsUsedSize: 851 * mebibyte });
     const refusal = 'MongoDB has 149 MB free, but the build needs 150 MB';
-    await expectRefused(() => start({ mongo: few.mongo }), refusal, 'add space first');
+    await expectRefused(() => start({ mongo: proxied.mongo }), refusal, 'add space first');
   });
 
-  test('but not with just enough disk space, and the check of the right to write leaves no collection', async () => {
-    await using enough = await withStats({ ...space, fsUsedSize: 850 * mb });
-    expect(await start({ mongo: enough.mongo })).toBe(2);
+  test('succeeds with just enough disk space', async () => {
+    await using proxied = await withStats({ ...space, fsUsedSize: 850 * mebibyte });
+    expect(await start({ mongo: proxied.mongo })).toBe(2);
+  });
+
+  test('leaves no collection of its check of the right to write', async () => {
+    expect(await start()).toBe(2);
     expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
   });
 });
 
-describe('a drop is refused, and removes nothing,', () => {
-  const drop =
-    (number: number, force = false, dryRun = false) =>
-    () =>
-      dropGeneration(rebuild.deps(), number, { force, dryRun, why: 'test', timeoutSeconds: 0 });
+describe('a drop of a generation', () => {
+  const drop = (options: { force?: boolean; dryRun?: boolean } = {}) =>
+    dropGeneration(rebuild.deps(), 2, {
+      force: false,
+      dryRun: false,
+      why: 'test',
+      timeoutSeconds: 0,
+      ...options,
+    });
 
   beforeEach(async () => {
-    await rebuild.given([
+    await rebuild.storeGenerations([
       generation(1, 'active'),
       generation(2, 'standby', { since: secondsBefore(71 * 3_600) }),
       generation(3, 'dropped'),
@@ -191,67 +199,70 @@ describe('a drop is refused, and removes nothing,', () => {
     }
   });
 
-  test('of a standby younger than 72 hours, without --force', async () => {
+  test('is refused for a standby younger than 72 hours unless it is forced', async () => {
     for (const dryRun of [false, true])
-      await expectRefused(drop(2, false, dryRun), 'kept for 72 hours for a rollback', '--force');
+      await expectRefused(() => drop({ dryRun }), 'kept for 72 hours for a rollback', '--force');
     const gap = { topic: 'tags', partition: 0, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
     await storeLogGaps({ control: rebuild.control, generation: 2, by: 'host' }, [gap], new Date(0));
-    expect(await drop(2, true)()).toBe('dropped');
+    expect(await drop({ force: true })).toBe('dropped');
     expect(await rebuild.countDocuments(2)).toBe(0);
     expect(await readLogGaps(rebuild.control, 2)).toEqual([]);
     expect(await rebuild.countDocuments(1)).toBe(1);
   });
 
-  test('but not in a dry run with --force, which removes nothing either', async () => {
+  test('removes nothing in a forced dry run', async () => {
     const gap = { topic: 'tags', partition: 0, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
     await storeLogGaps({ control: rebuild.control, generation: 2, by: 'host' }, [gap], new Date(0));
-    const before = await rebuild.everything();
-    expect(await drop(2, true, true)()).toBe('dry-run');
-    expect(await rebuild.everything()).toEqual(before);
+    const before = await rebuild.controlDocuments();
+    expect(await drop({ force: true, dryRun: true })).toBe('dry-run');
+    expect(await rebuild.controlDocuments()).toEqual(before);
     expect(await rebuild.countDocuments(2)).toBe(1);
   });
 
-  test('while a replica serves it', async () => {
+  test('is refused while a replica serves the generation', async () => {
     await rebuild.announceReplica({ generation: 2 });
     for (const dryRun of [false, true])
-      await expect(drop(2, true, dryRun)()).rejects.toThrow(
+      await expect(drop({ force: true, dryRun })).rejects.toThrow(
         'generation 2 is still read by process 41 on api-1, which serves it',
       );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await rebuild.countDocuments(2)).toBe(1);
     // A replica that has not announced itself for ten seconds counts as dead, and so do its requests.
     await rebuild.control.collection('processes').updateOne({}, { $set: { at: secondsBefore(11) } });
-    expect(await drop(2, true)()).toBe('dropped');
+    expect(await drop({ force: true })).toBe('dropped');
     expect(await rebuild.countDocuments(2)).toBe(0);
   });
 
-  test('but may be repeated, and then removes late writes of a projector', async () => {
-    expect(await drop(2, true)()).toBe('dropped');
+  test('removes the late writes of a projector when an operator repeats it', async () => {
+    expect(await drop({ force: true })).toBe('dropped');
     await rebuild.insertDocument(2);
     await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
-    expect(await drop(2, false, true)()).toBe('was-dropped');
+    expect(await drop({ dryRun: true })).toBe('was-dropped');
     expect(await rebuild.countDocuments(2)).toBe(1);
-    expect(await drop(2)()).toBe('was-dropped');
+    expect(await drop()).toBe('was-dropped');
     expect(await rebuild.countDocuments(2)).toBe(0);
     expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);
   });
 });
 
-test('a comparison of a loading build or of the active generation is refused, and changes nothing', async () => {
-  await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+test('a comparison of a loading build or of the active generation is refused', async () => {
+  await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
   const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
   await expectRefused(compare(2), 'generation 2 is still loading');
   await expectRefused(compare(1), 'generation 1 is the active one');
 });
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
-  await rebuild.given([generation(1, 'active', { projectionVersion: 7 }), generation(2, 'dropped')]);
+  await rebuild.storeGenerations([
+    generation(1, 'active', { projectionVersion: 7 }),
+    generation(2, 'dropped'),
+  ]);
   const open = (number?: number) =>
     openStore(rebuild.mongo, { DATABASE_NAME: rebuild.name, GENERATION: number }, () => undefined).then(
       () => 'it was not refused',
       (error: unknown) => `${(error as Error).name}: ${(error as Error).message}`,
     );
-  const before = await rebuild.everything();
+  const before = await rebuild.controlDocuments();
   const [served, dropped, unknown] = await Promise.all([open(), open(2), open(7)]);
   expect(served).toMatch(
     /^StartRefused: generation 1 holds documents of projection version 7.* rebuild start/s,
@@ -260,5 +271,5 @@ test('a projector refuses a generation that is unknown, dropped, or of another p
   expect(unknown).toMatch(
     /^StartRefused: there is no generation 7; the generations are 1 and 2.*Unset GENERATION/s,
   );
-  expect(await rebuild.everything()).toEqual(before);
+  expect(await rebuild.controlDocuments()).toEqual(before);
 });

@@ -12,11 +12,13 @@ import { generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 
-describe('an operator reads in the status', () => {
-  const wait = (timeout = 0) => ({ generation: 2, timeout });
-
-  test('the state of every living generation, and that a build is in progress', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'catching-up'), generation(3, 'dropped')]);
+describe('rebuild status', () => {
+  test('shows the state of every living generation', async () => {
+    await rebuild.storeGenerations([
+      generation(1, 'active'),
+      generation(2, 'catching-up'),
+      generation(3, 'dropped'),
+    ]);
     await rebuild.announceReplica();
     // One partition of each was last saved a minute ago: projectors run all the same.
     await progressOf(rebuild.control).updateMany(
@@ -38,83 +40,33 @@ describe('an operator reads in the status', () => {
     expect(generations[0]?.topics.map(({ topic }) => topic)).toEqual(rebuild.topics.toSorted());
   });
 
-  test.each<{
-    name: string;
-    arrange: () => Promise<unknown>;
-    exitCode: number;
-    output: object;
-    text: string;
-  }>([
-    {
-      name: 'that the time is up, and why the build waits',
-      arrange: () =>
-        progressOf(rebuild.control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(60) } }),
-      exitCode: 1,
-      output: { outcome: 'time is up', findings: [{ name: 'projectors' }, { name: 'state' }] },
-      text: 'time is up: generation 2: no projector has run since ',
-    },
-    {
-      name: 'that a build fails because it rejects records that the API serves',
-      arrange: () => rebuild.deadLetter(),
-      exitCode: 3,
-      output: { outcome: 'failing', findings: [{ name: 'rejects' }, { name: 'state' }] },
-      text: '(not_json: no JSON)',
-    },
-    {
-      name: 'at once if waiting for a generation cannot help, and why',
-      arrange: () =>
-        storeLogGaps(
-          { control: rebuild.control, generation: 2, by: 'projector' },
-          [{ topic: 'tags', partition: 0, kind: 'deleted', from: 3, to: 7, topicId: null }],
-          present,
-        ),
-      exitCode: 3,
-      output: { outcome: 'stopped', findings: [{ name: 'projectors' }] },
-      text: 'tags/0: the records from offset 3 to 7 are gone',
-    },
-  ])('$name', async ({ arrange, exitCode, output, text }) => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
-    await arrange();
-    // Only a command that exits with 1 waits until its time is over.
-    const options = wait(exitCode === 1 ? 0 : 600);
-    expect(await rebuild.runJson(verbs.awaitGeneration, options)).toMatchObject({ exitCode, output });
-    expect((await rebuild.run(verbs.awaitGeneration, options)).text).toContain(text);
-  });
-
-  test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
-    await rebuild.given([generation(1, 'active')]);
-    const [topic = '', unread = ''] = rebuild.topics.toSorted();
+  /** Generation 1 has applied records of a topic that was then created again, and no record of another topic. */
+  const storeRecreatedTopic = async () => {
+    await rebuild.storeGenerations([generation(1, 'active')]);
+    const [topic = '', unreadTopic = ''] = rebuild.topics.toSorted();
     await rebuild.recreateTopic(1, topic);
-    // The generation has applied no record of this topic.
     await progressOf(rebuild.control).updateMany(
-      { topic: unread },
+      { topic: unreadTopic },
       { $set: { 'applied.position': 0, 'applied.topicId': '2'.repeat(32) } },
     );
+    return topic;
+  };
+
+  test('shows an unknown lag for a topic that was created again', async () => {
+    const topic = await storeRecreatedTopic();
     const { generations } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
-    // and the age of the data is unknown, too, while another partition has applied nothing
+  });
+
+  test('shows an unknown age of the data while a partition has applied nothing', async () => {
+    await storeRecreatedTopic();
     await rebuild.setWatermark(1, new Date(0));
     expect((await rebuild.status()).generations[0]?.lagSeconds).toBeNull();
   });
 
-  test('the document of the served generation before the others, also after a promotion', async () => {
-    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
-    await rebuild.setWatermark(1, secondsBefore(8));
-    const tag = { _id: 'tag_1', orgId: 'org_1', version: 1, revision: 1, position: null };
-    const state = { id: 'tag_1', name: 'Tag' };
-    for (const number of [1, 2])
-      await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ ...tag, state });
-    const { completeTo, documents } = await explain({ ...rebuild, now: async () => present }, 'tag_1');
-    expect(completeTo).toBe(secondsBefore(6).toISOString());
-    expect(documents.map((one) => [one.generation, one.differsFromActive])).toEqual([
-      [2, null],
-      [1, []],
-    ]);
-  });
-
-  test('everything that MongoDB holds if Kafka does not answer, even while `rebuild await` still waits for Kafka', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+  test('shows everything that MongoDB stores although Kafka does not answer', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'ready')]);
     await rebuild.deadLetter({ generations: [1, 2] });
     const silent = () => new Promise<never>(() => undefined);
     const { log } = rebuild.deps();
@@ -128,7 +80,11 @@ describe('an operator reads in the status', () => {
       await show();
       return log.read(topics);
     };
-    const awaited = await rebuild.run(verbs.awaitGeneration, wait(), { log: { ...log, read } });
+    const awaited = await rebuild.run(
+      verbs.awaitGeneration,
+      { generation: 2, timeout: 0 },
+      { log: { ...log, read } },
+    );
     expect(awaited).toMatchObject({ exitCode: 0, text: containing('follows the log') });
     const status = report(await show());
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
@@ -136,7 +92,67 @@ describe('an operator reads in the status', () => {
       'Kafka (KAFKA_BROKERS): no answer for 3 s. If the brokers are down, restore them: the projectors continue by themselves',
     );
     const topics = rebuild.topics.map(() => ({ lag: null }));
-    const own = { watermark: secondsBefore(6), lagSeconds: 1, topics };
-    expect(status.generations[0]).toMatchObject(own);
+    const shownFromMongo = { watermark: secondsBefore(6), lagSeconds: 1, topics };
+    expect(status.generations[0]).toMatchObject(shownFromMongo);
   });
+});
+
+describe('rebuild await', () => {
+  test.each<{
+    name: string;
+    arrange: () => Promise<unknown>;
+    exitCode: number;
+    output: object;
+    text: string;
+  }>([
+    {
+      name: 'names the reason for which the build waits when its time is up',
+      arrange: () =>
+        progressOf(rebuild.control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(60) } }),
+      exitCode: 1,
+      output: { outcome: 'time is up', findings: [{ name: 'projectors' }, { name: 'state' }] },
+      text: 'time is up: generation 2: no projector has run since ',
+    },
+    {
+      name: 'ends immediately if the build rejects records that the API serves',
+      arrange: () => rebuild.deadLetter(),
+      exitCode: 3,
+      output: { outcome: 'failing', findings: [{ name: 'rejects' }, { name: 'state' }] },
+      text: '(not_json: no JSON)',
+    },
+    {
+      name: 'ends immediately if no wait can help the build',
+      arrange: () =>
+        storeLogGaps(
+          { control: rebuild.control, generation: 2, by: 'projector' },
+          [{ topic: 'tags', partition: 0, kind: 'deleted', from: 3, to: 7, topicId: null }],
+          present,
+        ),
+      exitCode: 3,
+      output: { outcome: 'stopped', findings: [{ name: 'projectors' }] },
+      text: 'tags/0: the records from offset 3 to 7 are gone',
+    },
+  ])('$name', async ({ arrange, exitCode, output, text }) => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
+    await arrange();
+    // Only the command that exits with code 1 waits until its time is up.
+    const options = { generation: 2, timeout: exitCode === 1 ? 0 : 600 };
+    expect(await rebuild.runJson(verbs.awaitGeneration, options)).toMatchObject({ exitCode, output });
+    expect((await rebuild.run(verbs.awaitGeneration, options)).text).toContain(text);
+  });
+});
+
+test('explain shows the document of the served generation before those of other generations', async () => {
+  await rebuild.storeGenerations([generation(1, 'standby'), generation(2, 'active')]);
+  await rebuild.setWatermark(1, secondsBefore(8));
+  const tag = { _id: 'tag_1', orgId: 'org_1', version: 1, revision: 1, position: null };
+  const state = { id: 'tag_1', name: 'Tag' };
+  for (const number of [1, 2])
+    await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ ...tag, state });
+  const { completeTo, documents } = await explain({ ...rebuild, now: async () => present }, 'tag_1');
+  expect(completeTo).toBe(secondsBefore(6).toISOString());
+  expect(documents.map((document) => [document.generation, document.differsFromActive])).toEqual([
+    [2, null],
+    [1, []],
+  ]);
 });

@@ -29,7 +29,7 @@ export const useTwoBuilds = () => useOpened(openTwoBuilds);
 
 async function openTwoBuilds() {
   const rebuild = await openRebuild();
-  await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+  await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
   await rebuild.forgetProgress();
   await publish(rebuild, history);
   const ends = await logEnds(rebuild.admin, rebuild.topics);
@@ -39,7 +39,7 @@ async function openTwoBuilds() {
   for (const number of [1, 2])
     await reached(rebuild.control, ends, () => projectors.flatMap(({ fatal }) => fatal), number);
   await Promise.all(projectors.map((projector) => projector.stop()));
-  await rebuild.set(2, { state: 'ready' });
+  await rebuild.changeGeneration(2, { state: 'ready' });
   // No comparison waits for projectors.
   await progressOf(rebuild.control).updateMany({}, { $set: { completeTo: secondsBefore(-1) } });
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });

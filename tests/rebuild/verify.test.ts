@@ -12,7 +12,7 @@ import { history, useTwoBuilds } from './two-builds.ts';
 
 const usual = { isRepair: true, timeoutSeconds: 0, why: 'test' };
 
-describe('documents of the served generation', () => {
+describe('verify', () => {
   const builds = useTwoBuilds();
   const collection = (kind: Kind) => builds.collection(kind, 1);
   const deps = (changes: object = {}) => ({ ...builds.rebuild.deps(changes), cli: 'cli' });
@@ -25,20 +25,22 @@ describe('documents of the served generation', () => {
   const lastWhy = async () => (await historyOf()).at(-1)?.why;
   /** Documents as an operator's edit, or a fault of the projector, leaves them. */
   const edit = (kind: Kind, _id: string, update: object) => collection(kind).updateOne({ _id }, update);
-  const right: Partial<VerifyResult> = { differing: 0, repaired: 0, fields: {}, samples: [], absent: [] };
+  const correct: Partial<VerifyResult> = { differing: 0, repaired: 0, fields: {}, samples: [], absent: [] };
 
-  test('are right if a projector has written them', async () => {
-    expect(await compareOnly()).toEqual({ generation: 1, ...right, compared: history.length });
+  test('finds no difference in documents that a projector has written', async () => {
+    expect(await compareOnly()).toEqual({ generation: 1, ...correct, compared: history.length });
   });
 
-  test('are right again after a repair, if joined fields, references or sort keys were wrong', async () => {
+  test('repairs wrong joined fields, references and sort keys', async () => {
     const before = await stored('ticket', 'ti_1');
     await edit('ticket', 'ti_1', {
       $set: { 'joined.tags': [], refs: [], byCreated: 'wrong' },
       $unset: { 'joined.requester': '' },
     });
     expect(await repair('ticket', { ids: ['ti_1'] })).toMatchObject({
-      ...{ compared: 1, differing: 1, repaired: 1 },
+      compared: 1,
+      differing: 1,
+      repaired: 1,
       fields: {
         'ticket joined.tags': 1,
         'ticket joined.requester': 1,
@@ -50,6 +52,9 @@ describe('documents of the served generation', () => {
     expect({ ...after, revision: 0 }).toEqual({ ...before, revision: 0 });
     expect(after?.revision).not.toBe(before?.revision);
     expect(await lastWhy()).toBe('verify --repair: 1 of 1 ticket document (ti_1) repaired; test');
+  });
+
+  test('names at most five ids of a repair in the history', async () => {
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     await repair('ticket', { ids: ['ti_1', ...'abcdefg'] });
     expect(await lastWhy()).toBe(
@@ -57,25 +62,26 @@ describe('documents of the served generation', () => {
     );
   });
 
-  test('are not written if they are right', async () => {
+  test('does not write a correct document in a repair', async () => {
     const before = await stored('ticket', 'ti_1');
     expect(await repair('ticket')).toMatchObject({ compared: 1, differing: 0 });
     expect(await stored('ticket', 'ti_1')).toEqual(before);
   });
 
-  test('are shown and not changed without --repair', async () => {
+  test('shows a wrong document and changes nothing without a repair', async () => {
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     const before = [await stored('ticket', 'ti_1'), await historyOf()];
     expect(await compareOnly()).toMatchObject({
-      ...{ differing: 1, repaired: 0 },
+      differing: 1,
+      repaired: 0,
       samples: [{ kind: 'ticket', id: 'ti_1', fields: ['joined.tags'] }],
     });
     expect([await stored('ticket', 'ti_1'), await historyOf()]).toEqual(before);
     await repair('ticket');
-    expect(await compareOnly()).toMatchObject(right);
+    expect(await compareOnly()).toMatchObject(correct);
   });
 
-  test('are wrong if a joined entity has changed without its fan-out', async () => {
+  test('finds a document whose joined entity has changed without a fan-out', async () => {
     await edit('tag', 'tag_1', { $set: { 'state.name': 'renamed' } });
     const samples = [{ kind: 'ticket', id: 'ti_1', fields: ['joined.tags'], reason: null }];
     expect(await compareOnly()).toMatchObject({ differing: 1, samples });
@@ -83,41 +89,48 @@ describe('documents of the served generation', () => {
     await repair('ticket');
   });
 
-  test('are named if an edit has broken them, or if there are none', async () => {
+  test('names a document that an edit has broken, and the way to correct it', async () => {
     await edit('tag', 'tag_1', { $set: { 'state.name': 7 } });
     const reason = 'state.name cannot be read: an event of its own rewrites it';
-    expect(await repair('tag', { ids: ['tag_1', 'tag_none'] })).toMatchObject({
-      ...{ differing: 1, repaired: 0, absent: ['tag_none'] },
+    expect(await repair('tag', { ids: ['tag_1'] })).toMatchObject({
+      differing: 1,
+      repaired: 0,
       samples: [{ kind: 'tag', id: 'tag_1', fields: ['state.name'], reason }],
     });
     await edit('tag', 'tag_1', { $set: { 'state.name': 'billing' } });
     await repair('ticket');
   });
 
-  test('that only their events can repair are left, and named', async () => {
+  test('names the ids that have no document', async () => {
+    expect(await repair('tag', { ids: ['tag_1', 'tag_none'] })).toMatchObject({ absent: ['tag_none'] });
+  });
+
+  test('leaves a document unchanged that only its own event can correct', async () => {
     await edit('conversation', 'conv_1', { $set: { 'joined.contact': null, pending: true } });
     await edit('message', 'msg_1', { $set: { 'state.createdAt': 'yesterday' } });
-    const all = { ...usual, why: 'nightly' };
-    expect(await verify(deps(), all)).toMatchObject({ differing: 2, repaired: 1 });
+    const everyDocument = { ...usual, why: 'nightly' };
+    expect(await verify(deps(), everyDocument)).toMatchObject({ differing: 2, repaired: 1 });
     expect(await lastWhy()).toBe(
       `verify --repair: 1 of ${history.length} documents repaired, 1 left as they are; nightly`,
     );
     const createdAt = new Date('2126-03-01T00:00:00Z');
     await edit('message', 'msg_1', { $set: { 'state.createdAt': createdAt } });
     expect(await repair('message')).toMatchObject({ differing: 1, repaired: 1 });
-    // given an archived channel that a list shows
+  });
+
+  test('leaves an archived channel unchanged that a list shows', async () => {
+    const createdAt = new Date('2126-03-01T00:00:00Z');
     await edit('channel', 'chan_1', { $set: { 'state.archivedAt': createdAt } });
-    const hidden = await repair('channel', { ids: ['chan_1'] });
-    expect(hidden).toMatchObject({
+    expect(await repair('channel', { ids: ['chan_1'] })).toMatchObject({
       differing: 1,
       repaired: 0,
       samples: [{ id: 'chan_1', fields: ['byCreated'] }],
     });
     await edit('channel', 'chan_1', { $set: { 'state.archivedAt': null } });
-    expect(await compareOnly()).toMatchObject(right);
+    expect(await compareOnly()).toMatchObject(correct);
   });
 
-  test('that differ only because their projector lags are right once it has caught up', async () => {
+  test('compares a document again that differs because its projector lags', async () => {
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     const report = (line: string) => {
       if (line.includes('comparing again')) repaired = repair('ticket');
@@ -128,10 +141,10 @@ describe('documents of the served generation', () => {
       return present;
     };
     const caughtUp = { ...deps({ report }), now: afterRepair };
-    expect(await verify(caughtUp, { ...usual, isRepair: false, kind: 'ticket' })).toMatchObject(right);
+    expect(await verify(caughtUp, { ...usual, isRepair: false, kind: 'ticket' })).toMatchObject(correct);
   });
 
-  test('are read page by page, without a cursor that stays open', async () => {
+  test('reads documents page by page without an open cursor', async () => {
     const { rebuild } = builds;
     const template = await stored('tag', 'tag_1');
     const copies = Array.from({ length: 450 }, (_, index) => {
@@ -154,13 +167,13 @@ describe('documents of the served generation', () => {
     await collection('tag').deleteMany({ _id: /^tag_copy/ });
   });
 
-  test('that a failed run has not reached are named by the command that goes on', async () => {
+  test('prints the command that continues a failed run', async () => {
     const { control } = builds.rebuild;
     const reported: string[] = [];
     const report = (line: string) => reported.push(line);
     const serve = (generation: number) =>
       control.collection('generations').updateOne({}, { $set: { generation } });
-    // when another generation is served after the first batch
+    // Another generation is served after the first batch.
     let clockReads = 0;
     const now = async () => {
       clockReads += 1;
@@ -172,15 +185,15 @@ describe('documents of the served generation', () => {
     await expect(paced).rejects.toThrow('generation 2 is served now, no longer 1');
     expect(reported.at(-1)).toBe('to continue: cli verify channel --after chan_1');
     await serve(1);
-    const gone = () => Promise.reject(new Error('MongoDB is gone'));
-    const all = verify(deps({ now: gone, report }), { ...usual, isRepair: false });
-    await expect(all).rejects.toThrow('MongoDB is gone');
-    const rest = kinds.slice(kinds.indexOf('contact')).map((kind) => `cli verify ${kind}`);
-    expect(reported.at(-1)).toBe(`to continue: ${rest.join('; ')}`);
+    const failing = () => Promise.reject(new Error('MongoDB is gone'));
+    const unavailable = verify(deps({ now: failing, report }), { ...usual, isRepair: false });
+    await expect(unavailable).rejects.toThrow('MongoDB is gone');
+    const remainingCommands = kinds.slice(kinds.indexOf('contact')).map((kind) => `cli verify ${kind}`);
+    expect(reported.at(-1)).toBe(`to continue: ${remainingCommands.join('; ')}`);
     await repair('channel');
   });
 
-  test('of a repair whose reply is lost are named in the history', async () => {
+  test('names a document in the history although the reply to its repair is lost', async () => {
     const { trouble, listen, cut } = createStoreProxy(builds.rebuild.config.MONGODB_URL);
     const mongo = await new MongoClient(proxiedUrl(await listen(), 'retryWrites=false')).connect();
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
@@ -195,45 +208,59 @@ describe('documents of the served generation', () => {
     await cut();
   });
 
-  test('are not touched by a repair while projectors join them in another way', async () => {
-    const { control, registry } = builds.rebuild;
-    const other = {
+  describe('a repair of documents that projectors of another release may write', () => {
+    const otherProgress = {
       _id: 'other',
       generation: 1,
       topic: 'other',
       partition: 0,
       applied: { position: 0 },
       end: 0,
-    };
-    const processes = processesOf<Projector>(control);
-    await builds.rebuild.announceProjector({ _id: 'other', joinedBy: '0.9.0+another' });
-    await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
-    const before = [await stored('ticket', 'ti_1'), await registry()];
-    await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
-    expect([await stored('ticket', 'ti_1'), await registry()]).toEqual(before);
-    // and for a while after the other projector has ended, or after a kill
-    const progress = {
-      ...other,
       completeTo: secondsBefore(-1),
       updatedAt: secondsBefore(29),
       saved: { cause: null, waitingSince: null, processId: 'other' },
     };
-    await progressOf(control).insertOne(progress);
-    for (const state of ['ended', 'running'] as const) {
-      await processes.updateOne({ _id: 'other' }, { $set: { state, at: secondsBefore(20) } });
-      await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
-    }
-    // and while a projector saves progress without an announcement
-    await processes.deleteOne({ _id: 'other' });
-    await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
-    // A comparison without repair shows the change before the projectors of this release run.
-    expect(await compareOnly({ kind: 'ticket' })).toMatchObject({ differing: 1 });
-    await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });
-    await expect(repair('ticket')).resolves.toMatchObject({ repaired: 1 });
-    await progressOf(control).deleteOne({ _id: 'other' });
+    const otherReleaseFollows = 'projectors of 0.9.0+another follow generation 1';
+    const unknownReleaseFollows = 'projectors of a build that is not known follow';
+
+    const progress = () => progressOf(builds.rebuild.control);
+    const announceOther = (changes: Partial<Projector> = {}) =>
+      builds.rebuild.announceProjector({ _id: 'other', joinedBy: '0.9.0+another', ...changes });
+    beforeEach(() => edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } }));
+    afterEach(async () => {
+      await processesOf<Projector>(builds.rebuild.control).deleteMany({ _id: 'other' });
+      await progress().deleteMany({ _id: 'other' });
+      await repair('ticket');
+    });
+
+    test('is refused without a change while a projector of another release runs', async () => {
+      await announceOther();
+      const before = [await stored('ticket', 'ti_1'), await builds.rebuild.registry()];
+      await expect(repair('ticket')).rejects.toThrow(otherReleaseFollows);
+      expect([await stored('ticket', 'ti_1'), await builds.rebuild.registry()]).toEqual(before);
+    });
+
+    test.each(['ended', 'running'] as const)('is refused soon after a projector was %s', async (state) => {
+      await announceOther({ state, at: secondsBefore(20) });
+      await progress().insertOne(otherProgress);
+      await expect(repair('ticket')).rejects.toThrow(otherReleaseFollows);
+    });
+
+    test('is refused while a projector without an announcement saves progress', async () => {
+      await progress().insertOne(otherProgress);
+      await expect(repair('ticket')).rejects.toThrow(unknownReleaseFollows);
+    });
+
+    test('succeeds once no projector of another release has saved progress for 30 seconds', async () => {
+      // A comparison without a repair never waits for this.
+      await progress().insertOne(otherProgress);
+      expect(await compareOnly({ kind: 'ticket' })).toMatchObject({ differing: 1 });
+      await progress().updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });
+      await expect(repair('ticket')).resolves.toMatchObject({ repaired: 1 });
+    });
   });
 
-  test('are not verified while a collection that they are joined from is lost', async () => {
+  test('refuses to run while a collection that documents are joined from is lost', async () => {
     const { rebuild } = builds;
     await rebuild.databaseOf(1).collection('contacts').rename('hidden');
     try {

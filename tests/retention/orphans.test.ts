@@ -20,13 +20,16 @@ describe('a message whose conversation is missing', () => {
   test('is deleted 30 days after its first arrival', async () => {
     // given a conversation that never comes, a conversation of another organization, and one that a sweep purges before
     // its message
-    const other = eventsOf('other');
+    const otherEvents = eventsOf('other');
     const swept = eventsOf('swept');
     const refreshed = eventsOf('refreshed');
     await model.apply([swept.channel(), swept.conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
-    const foreign = { ...other.conversation(0), orgId: 'org_2' };
-    await model.apply([message(0), other.channel(0), foreign, other.message(0), swept.message(0)], day(100));
+    const foreign = { ...otherEvents.conversation(0), orgId: 'org_2' };
+    await model.apply(
+      [message(0), otherEvents.channel(0), foreign, otherEvents.message(0), swept.message(0)],
+      day(100),
+    );
     // given a message that workers refresh and replay within the 30 days
     await model.apply([contact('Ada', 1), refreshed.message(0)], day(100));
     await model.apply([contact('Countess', 2)], day(110));

@@ -24,7 +24,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     embedded: [`conv_${name}`],
   });
 
-  test('is hidden by the API from the expiry on, and swept after its last message', async () => {
+  test('is swept after its last message has expired', async () => {
     // given a conversation of day 0 with messages of days 0 and 20
     const { channel, ticket, conversation, message } = eventsOf('a');
     await model.apply([channel(), ticket, conversation(0), message(0), message(20)]);
@@ -156,7 +156,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await sweepApplied()).toEqual(purged(0, 0));
   });
 
-  test('leaves its ticket with the next sweep after a crash between the purge and the refresh', async () => {
+  test('leaves its ticket with the next sweep after a crash before the refresh', async () => {
     const { channel, ticket, conversation } = eventsOf('crash');
     await model.apply([channel(), ticket, conversation(0)]);
     const deps = model.sweepDeps(day(30));

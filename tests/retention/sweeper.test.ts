@@ -88,7 +88,7 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  describe('of the owner', () => {
+  describe('that owns the sweep', () => {
     const hourMs = 3_600_000;
     /**
      * Starts a sweeper on a simulated clock. A sweep of expired documents takes 3 s, and a complete sweep `completeMs`.
@@ -147,7 +147,7 @@ describe('the sweeper of a projector', () => {
       await stop();
     });
 
-    test('reads all conversations after a sweep that failed', async () => {
+    test('reads all conversations after a failed sweep', async () => {
       const { state, sweepsAt, stop } = await startPaced(10);
       state.fails = true;
       expect(await sweepsAt(state.nowMs + 60_000)).toEqual(['expired']);
@@ -203,7 +203,7 @@ describe('the sweeper of a projector', () => {
       return { state, since, announcement, isFailing, stop: sweeper.stop };
     };
 
-    test('announces its latest reason and the first failure, which may be that of an earlier owner', async () => {
+    test('announces its latest reason and the time of the first failure', async () => {
       const { state, since, announcement, stop } = await startFailing();
       expect(announcement()?.failingSince).toEqual(since);
       state.problem = 'too slow';
@@ -257,7 +257,7 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('stops within a page of a sweep of many pages', async () => {
+  test('stops within a page of a long sweep', async () => {
     await model.setWatermark();
     const begun = Promise.withResolvers<void>();
     const pagesMax = 500;

@@ -25,7 +25,7 @@ describe('npm run sample-data', () => {
     published = await run();
   });
 
-  test('publishes events and prints two keys, even if the topic of the keys has a record', async () => {
+  test('publishes events and prints two keys although the topic of keys has a record', async () => {
     const { exitCode, stdout, stderr } = published;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/\nAPI key: svc_live_\w+\nAPI key of 20 requests a window: svc_test_\w+$/);
@@ -36,7 +36,7 @@ describe('npm run sample-data', () => {
     expect([...ends.values()].every((end) => end > 0)).toBe(true);
   });
 
-  test('publishes nothing a second time, because another topic than that of the keys has records', async () => {
+  test('publishes nothing if another topic than the topic of keys has records', async () => {
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(new RegExp(`^${topicOf('agent', prefix())} has records, .*TOPIC_PREFIX`));

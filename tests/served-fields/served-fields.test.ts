@@ -34,7 +34,7 @@ function statesServedBy({ operationId, path }: Route) {
   return states;
 }
 
-describe('each field of a response has the value of the same field of the state', () => {
+describe('each field of a response', () => {
   const { environment, publish, applied } = useProjector({ projectors: 1 });
   const api = useOpened(async () => {
     const client = createMongo(mongoUrl(), 'api-tests');
@@ -45,7 +45,7 @@ describe('each field of a response has the value of the same field of the state'
     };
     return { ...testApi, close };
   });
-  test('no two booleans of the states have the same values', () => {
+  test('differs from other fields by the values of its booleans', () => {
     const values = new Map<string, unknown[]>();
     for (const variant of variants) {
       for (const [path, value] of leaves(statesOf(variant).states)) {
@@ -87,28 +87,34 @@ describe('each field of a response has the value of the same field of the state'
 
   const isList = ({ query }: Route) => 'startingAfter' in query.shape;
 
-  test.each(routes.filter(isList))('in the list $path', async (route) => {
-    const { names, parent } = statesServedBy(route);
-    for (const variant of variants) {
-      const items = await readList(parent ? route.path.replace(':id', idOf(parent, variant)) : route.path);
-      expect(items).toHaveLength(names.length * (parent ? 1 : variants.length));
-      for (const name of names) {
-        const id = idOf(name, variant);
-        expectFields(
-          variant,
-          name,
-          items.find((item) => item.id === id),
-        );
+  test.each(routes.filter(isList))(
+    'has the value of the same field of the state in the list $path',
+    async (route) => {
+      const { names, parent } = statesServedBy(route);
+      for (const variant of variants) {
+        const items = await readList(parent ? route.path.replace(':id', idOf(parent, variant)) : route.path);
+        expect(items).toHaveLength(names.length * (parent ? 1 : variants.length));
+        for (const name of names) {
+          const id = idOf(name, variant);
+          expectFields(
+            variant,
+            name,
+            items.find((item) => item.id === id),
+          );
+        }
       }
-    }
-  });
+    },
+  );
 
-  test.each(routes.filter((route) => !isList(route)))('retrieved from $path', async (route) => {
-    for (const variant of variants) {
-      for (const name of statesServedBy(route).names)
-        expectFields(variant, name, await read(route.path.replace(':id', idOf(name, variant))));
-    }
-  });
+  test.each(routes.filter((route) => !isList(route)))(
+    'has the value of the same field of the state at $path',
+    async (route) => {
+      for (const variant of variants) {
+        for (const name of statesServedBy(route).names)
+          expectFields(variant, name, await read(route.path.replace(':id', idOf(name, variant))));
+      }
+    },
+  );
 });
 
 /** Each value of a response by its path, such as `tags.0.name`. */

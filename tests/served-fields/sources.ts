@@ -30,16 +30,16 @@ const author: Source[] = [
   [/^author\.name$/, (variant) => at(variant, variant.author, 'name')],
 ];
 
-const channel = (type: 'email' | 'chatbot' | 'form', own: Source[] = []): Source[] => [
+const channel = (type: 'email' | 'chatbot' | 'form', typeSources: Source[] = []): Source[] => [
   [/^agent\./, from('agent')],
-  ...own,
+  ...typeSources,
   [/^config\./, (variant, rest) => at(variant, type, `${type}.${rest}`)],
 ];
 /** Uses `own` for a mailbox of this provider, and `others` for every other mailbox. */
 const byProvider =
-  (provider: string, own: Expected, others: Expected): Expected =>
+  (provider: string, ownExpected: Expected, others: Expected): Expected =>
   (variant, rest) => {
-    const expected = at(variant, 'email', 'email.provider') === provider ? own : others;
+    const expected = at(variant, 'email', 'email.provider') === provider ? ownExpected : others;
     return expected(variant, rest);
   };
 

@@ -62,7 +62,7 @@ export function redriver(simulation: Simulation, times: number): () => void {
         const [first] = deadLetters;
         const chosen = [...deadLetters]
           .filter(({ kind }) => kind === first?.kind)
-          .filter((one) => one === first || schedule.random.chance(0.7));
+          .filter((deadLetter) => deadLetter === first || schedule.random.chance(0.7));
         if (!first) continue;
         const inLogOrder = chosen.map(({ change }) => change).sort(byPosition);
         await retried(() => applyChanges(deps, first.kind, inLogOrder));

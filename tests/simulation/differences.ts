@@ -59,13 +59,13 @@ function purged(early: Event[], late: Event[], present: Set<string>): Set<string
 
 /** A message is marked as an orphan if its conversation is missing, and only then. */
 function wrongMarks(data: Data): Differences {
-  const wrong: Differences = {};
+  const differing: Differences = {};
   for (const { _id, orgId, state, orphanedAt } of data.get('message')?.values() ?? []) {
     if (!state) continue;
     const conversation = data.get('conversation')?.get(String(state.conversationId));
     const isOrphan = !conversation?.state || conversation.orgId !== orgId;
     if (isOrphan !== (orphanedAt !== undefined))
-      wrong[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };
+      differing[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };
   }
-  return wrong;
+  return differing;
 }

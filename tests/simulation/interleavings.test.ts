@@ -13,7 +13,7 @@ const crashed = new Error('the worker crashed');
 type ApplyOptions = { pause?: (label: string) => Promise<void>; at?: Change['position'] };
 
 /** A store in memory, and workers that each apply a chunk of events of one kind. */
-function given() {
+function createTestWorkers() {
   const data = emptyData();
   const apply = async (
     events: Event[],
@@ -85,7 +85,7 @@ describe('a worker that crashes with a write in progress', () => {
   const before = conversation(1, { ticketId: 'ti_1' });
   const after = conversation(2, { ticketId: 'ti_2' });
 
-  test.each<[string, (at: ReturnType<typeof given>) => Promise<void>]>([
+  test.each<[string, (at: ReturnType<typeof createTestWorkers>) => Promise<void>]>([
     [
       'when another worker takes its partition, and applies that record with a move',
       ({ apply }) => apply([before, after]),
@@ -101,7 +101,7 @@ describe('a worker that crashes with a write in progress', () => {
     ],
   ])('leaves no conversation in a ticket from which it was moved, %s', async (_, move) => {
     // given a worker that has read a new conversation of a ticket, and halts before it writes the ticket
-    const at = given();
+    const at = createTestWorkers();
     await at.apply([created('channel', 'chan_1')]);
     await at.apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
     const resume = await at.applyLate([before], 'write ticket ti_1', 'crashes');
@@ -116,7 +116,7 @@ describe('a worker that crashes with a write in progress', () => {
 describe('a redrive that crashes with its write in progress', () => {
   test('the redrive leaves no entity that a worker deleted during the redrive', async () => {
     // given a redrive that is about to write a message
-    const { apply, applyLate, stored } = given();
+    const { apply, applyLate, stored } = createTestWorkers();
     const message = created('message', 'msg_1');
     const resume = await applyLate([message], 'write message msg_1', 'crashes', { outOfOrder: true });
     // when a worker applies its Kafka tombstone, and the redrive then writes and crashes
@@ -130,7 +130,7 @@ describe('a redrive that crashes with its write in progress', () => {
 
 describe('a conversation whose organization no record has named at its deletion', () => {
   test('the conversation takes its messages along once a record names the organization', async () => {
-    const { apply, stored } = given();
+    const { apply, stored } = createTestWorkers();
     // given the Kafka tombstone of a conversation, and then a message, all of whose records are applied
     const applied = { isApplied: () => true };
     await apply([{ ...conversation(1), op: 'tombstone' }], applied);
@@ -145,7 +145,7 @@ describe('a conversation whose organization no record has named at its deletion'
 describe('a document whose state was purged', () => {
   test('the document is not restored by a worker that had read it before the purge', async () => {
     // given a worker that is about to write a renamed contact into a message
-    const { apply, applyLate, stored, free } = given();
+    const { apply, applyLate, stored, free } = createTestWorkers();
     await apply([created('contact', 'con_1')]);
     await apply([created('message', 'msg_1')]);
     const renamed = created('contact', 'con_1', { name: 'Countess' }, 2);
@@ -157,7 +157,7 @@ describe('a document whose state was purged', () => {
   });
 
   test('a purged conversation takes its messages along when it is deleted, although its deletion changes no state', async () => {
-    const { apply, stored, free } = given();
+    const { apply, stored, free } = createTestWorkers();
     await apply([conversation(1)]);
     free('conversation', 'conv_1');
     await apply([created('message', 'msg_1')]);
@@ -169,7 +169,7 @@ describe('a document whose state was purged', () => {
 describe('an entity that comes back after its tombstone document has expired', () => {
   test('a worker that has read the former entity does not take the new one for it', async () => {
     // given a worker that is about to write a message of a contact
-    const { apply, applyLate, stored, expire } = given();
+    const { apply, applyLate, stored, expire } = createTestWorkers();
     const contact = created('contact', 'con_1');
     await apply([contact]);
     const resume = await applyLate([created('message', 'msg_1')], 'write message msg_1', 'goes on');
@@ -188,7 +188,7 @@ describe('a write that a fail-over has rolled back', () => {
 
   test('a worker that has read the lost write does not overwrite the write that replaced it', async () => {
     // given a worker that has read the second version of a contact, and is about to write the third
-    const { apply, applyLate, stored, rollBackLater } = given();
+    const { apply, applyLate, stored, rollBackLater } = createTestWorkers();
     await apply([contact(1, 'Ada')]);
     const rollBack = rollBackLater('contact', 'con_1');
     await apply([contact(2, 'Bob')]);
@@ -202,7 +202,7 @@ describe('a write that a fail-over has rolled back', () => {
 
   test('a worker that has joined the lost write does not take the replacing write for it', async () => {
     // given a worker that is about to write a message of a contact
-    const { apply, applyLate, stored, rollBackLater } = given();
+    const { apply, applyLate, stored, rollBackLater } = createTestWorkers();
     await apply([contact(1, 'Ada')]);
     const rollBack = rollBackLater('contact', 'con_1');
     await apply([contact(2, 'Bob')]);
@@ -218,7 +218,7 @@ describe('a write that a fail-over has rolled back', () => {
 describe('a fan-out whose record raises no position of the entity', () => {
   test('the fan-out is repeated after a crash, although the latest record of the version is applied', async () => {
     // given a contact of partition 1, whose records are all applied, and a ticket that shows it
-    const { apply, applyLate, stored } = given();
+    const { apply, applyLate, stored } = createTestWorkers();
     const contact = created('contact', 'con_1');
     const isApplied: UpdateDeps['isApplied'] = (_kind, { partition }) => partition === 1;
     await apply([contact], { at: { partition: 1, offset: 9, timestampMs: 9 }, isApplied });
@@ -241,7 +241,7 @@ describe('a fan-out whose record raises no position of the entity', () => {
 describe('a version that a Kafka tombstone has deleted, and that is appended again', () => {
   test('the version does not resume its fan-out at a cursor from before the tombstone', async () => {
     // given a worker that is about to save how far the fan-out of a contact has come, and then crashes
-    const { apply, applyLate, stored } = given();
+    const { apply, applyLate, stored } = createTestWorkers();
     const contact = created('contact', 'con_1', { name: 'Ada' });
     const at = (offset: number) => ({ at: { partition: 0, offset, timestampMs: offset } });
     await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
@@ -267,9 +267,9 @@ describe('the metrics of the engine', () => {
     ['conflict', 'another write of the document', created('ticket', 'ti_1', { title: 'Other' }, 2)],
     ['reference', 'a change of a reference', created('contact', 'con_1')],
   ])('count a document as repeated by %s after %s', async (cause, _, meanwhile) => {
-    const { apply, applyLate } = given();
+    const { apply, applyLate } = createTestWorkers();
     const repeated: [string, string, number][] = [];
-    const onRepeated: UpdateDeps['onRepeated'] = (...one) => repeated.push(one);
+    const onRepeated: UpdateDeps['onRepeated'] = (...repetition) => repeated.push(repetition);
     const resume = await applyLate([ticket], 'write ticket ti_1', 'goes on', { onRepeated });
     await apply([meanwhile]);
     await resume();
@@ -277,7 +277,7 @@ describe('the metrics of the engine', () => {
   });
 
   test('show how many documents a fan-out has still to refresh, 0 after it, and each page that is saved', async () => {
-    const { apply } = given();
+    const { apply } = createTestWorkers();
     await apply([created('contact', 'con_1')]);
     await apply([ticket, created('ticket', 'ti_2')]);
     const waiting: number[] = [];

@@ -225,8 +225,8 @@ const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean 
   guard === null ? stored === undefined : !stored || stored.revision === guard;
 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
-  const given = structuredClone(document) as StoredDocument;
-  if (op === 'put' || !stored) return given;
+  const copy = structuredClone(document) as StoredDocument;
+  if (op === 'put' || !stored) return copy;
   const { pending: _pending, orphanedAt: _orphanedAt, ...remaining } = stored;
-  return { ...remaining, ...given };
+  return { ...remaining, ...copy };
 }

@@ -82,11 +82,11 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a position counts as applied before its effect is durable',
-    file: 'tests/simulation/simulate.ts',
+    file: 'tests/simulation/workers.ts',
     edits: {
-      'return applyTogether(': `for (const { one, records } of taken)
-        one.partition.applied = Math.max(one.partition.applied, one.position + records.length);
-      return applyTogether(`,
+      'return applyTogether(': `for (const { assigned: { partition, position }, records } of fetched)
+    partition.applied = Math.max(partition.applied, position + records.length);
+  return applyTogether(`,
     },
   },
   {

@@ -10,7 +10,7 @@ import { withoutEdge } from './verifier.ts';
 /** Jest's `structuredClone` makes dates of another realm, which never equal dates of this realm. */
 function ofThisRealm<T>(value: T): T {
   if (types.isDate(value)) return new Date(value.getTime()) as T;
-  if (Array.isArray(value)) return value.map((one) => ofThisRealm<unknown>(one)) as T;
+  if (Array.isArray(value)) return value.map((element) => ofThisRealm<unknown>(element)) as T;
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([name, inner]) => [name, ofThisRealm<unknown>(inner)]);
   return Object.fromEntries(entries) as T;

@@ -10,7 +10,7 @@ const schedulesTried = 60;
 export async function shrink(start: Shrunk): Promise<Shrunk> {
   let smallest = start;
   for (let index = smallest.history.length - 1; index >= 0; index -= 1) {
-    const history = smallest.history.filter((_, other) => other !== index);
+    const history = smallest.history.filter((_, position) => position !== index);
     const failing = await firstFailure(history, [smallest.seed, ...seedsFrom(smallest.seed)]);
     if (failing) smallest = failing;
   }

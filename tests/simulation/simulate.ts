@@ -1,20 +1,16 @@
-import { applyTogether, completeFanOuts } from '../../services/projector/materialize/fan-out.ts';
-import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Event } from '../support/events.ts';
-import { act, depsOf, redriver, type Simulation, sweeper, verifier } from './actors.ts';
+import { redriver, type Simulation, sweeper, verifier } from './actors.ts';
 import { type Differences, differences } from './differences.ts';
-import { append, type Partition } from './log.ts';
+import { append } from './log.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
 import { emptyData } from './memory-store.ts';
 import { failOver } from './oplog.ts';
-import { createSchedule, createWorker, replied, type Worker } from './schedule.ts';
+import { createSchedule, type Worker } from './schedule.ts';
 import { laterEdges, repairEverything, repairSome } from './verifier.ts';
+import { workers } from './workers.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Differences; trace: string[] };
-
-/** Records that a worker applies at a time, at most. */
-const chunkMax = 4;
 
 /**
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
@@ -125,122 +121,3 @@ function expireTombstones({ data, partitions, startMs }: Simulation): void {
   }
   for (const partition of partitions.values()) partition.redeliverableFrom = partition.records.length;
 }
-
-/** The positions that a process knows. It reads them at the lookups that `isRead` selects. They never move back. */
-function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: string) => number {
-  const known = new Map<string, number>();
-  return (name) => {
-    if (isRead()) {
-      for (const partition of partitions.values()) known.set(partition.name, partition.applied);
-    }
-    return known.get(name) ?? 0;
-  };
-}
-
-/**
- * The functions that start the workers: in about half of the schedules a worker has one partition, otherwise often
- * several. The committed offset may be set back when a partition is assigned again.
- */
-function workers(simulation: Simulation): (() => void)[] {
-  const { random } = simulation.schedule;
-  const isGathering = random.chance(0.5);
-  const groups: Partition[][] = [];
-  for (const partition of simulation.partitions.values()) {
-    const group = isGathering && random.chance(0.7) ? groups.at(-1) : undefined;
-    if (group) group.push(partition);
-    else groups.push([partition]);
-  }
-  return groups.map((partitions) => () => startWorker(simulation, partitions));
-}
-
-function startWorker(simulation: Simulation, partitions: Partition[]): void {
-  const { random } = simulation.schedule;
-  for (const partition of partitions) partition.epoch += 1;
-  const name = partitions.map((partition) => `${partition.name}#${partition.epoch}`).join(' ');
-  const positions = positionsOf(simulation, () => random.chance(0.3));
-  const worker = createWorker(name, positions);
-  act(
-    simulation,
-    worker,
-    () => consume(simulation, worker, partitions),
-    () => {
-      for (const partition of partitions) {
-        const setBackBy = random.chance(0.2) ? random.int(3) : 0;
-        partition.committed = Math.max(partition.redeliverableFrom, partition.committed - setBackBy);
-      }
-      startWorker(simulation, partitions);
-    },
-  );
-}
-
-/** Applies the partitions' records from their committed offsets, some in one call, and commits each partition. */
-async function consume(simulation: Simulation, worker: Worker, partitions: Partition[]): Promise<void> {
-  const { schedule, deadLetters } = simulation;
-  const { random } = schedule;
-  const deps = depsOf(simulation, worker, {
-    isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
-  });
-  if (simulation.interruptsFanOuts) deps.store = interrupted(simulation, worker, partitions, deps.store);
-  let assigned = partitions.map((partition) => ({
-    partition,
-    epoch: partition.epoch,
-    position: partition.committed,
-  }));
-  for (;;) {
-    assigned = assigned.filter(({ partition, position }) => position < partition.records.length);
-    if (assigned.length === 0) return;
-    const first = random.pick(assigned);
-    const taken = assigned
-      .filter((one) => one === first || random.chance(0.7))
-      .map((one) => {
-        const { partition, position } = one;
-        const records = partition.records.slice(position, position + 1 + random.int(chunkMax));
-        const changes = records.flatMap(({ change, deadLetter }) => (deadLetter ? [] : [change]));
-        return { one, records, chunk: { kind: partition.kind, changes } };
-      });
-    const outcome = await replied(async () => {
-      const range = ({ one, records }: (typeof taken)[number]) =>
-        `${one.partition.name} ${one.position} to ${one.position + records.length - 1}`;
-      await schedule.pause(worker, `fetch ${taken.map(range).join(', ')}`);
-      return applyTogether(
-        deps,
-        taken.map(({ chunk }) => chunk),
-      );
-    });
-    if (!outcome) continue;
-    for (const { one, records, chunk } of taken) {
-      const { partition, epoch } = one;
-      if (!(await replied(() => completeFanOuts(deps, chunk, outcome).then(() => true)))) continue;
-      const rejected = records.flatMap(({ deadLetter }) => deadLetter ?? []);
-      for (const deadLetter of rejected) deadLetters.add(deadLetter);
-      one.position += records.length;
-      partition.applied = Math.max(partition.applied, one.position);
-      // The group refuses the commit of a worker that is no longer a member.
-      await schedule.pause(worker, `commit ${partition.name} ${one.position}`);
-      if (partition.epoch === epoch) partition.committed = one.position;
-      else if (random.chance(0.5)) assigned = assigned.filter((other) => other !== one);
-    }
-  }
-}
-
-/**
- * A store that takes the partition from the worker after every saved fan-out cursor. A fan-out that did not resume at
- * its cursor would never end.
- */
-const interrupted = (
-  simulation: Simulation,
-  worker: Worker,
-  partitions: Partition[],
-  store: Store,
-): Store => ({
-  ...store,
-  saveFanOutCursor: async (kind, of, cursor) => {
-    await store.saveFanOutCursor(kind, of, cursor);
-    const { signal } = worker.ending;
-    if (!cursor || signal.aborted) return;
-    simulation.schedule.trace.push(`${worker.name} loses its partition after a page`);
-    worker.ending.abort();
-    startWorker(simulation, partitions);
-    signal.throwIfAborted();
-  },
-});

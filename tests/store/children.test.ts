@@ -73,7 +73,7 @@ describe('a read of the first children of many parents', () => {
     expect(await rewriting).toBeGreaterThan(1);
   });
 
-  test('leaves parents for the next read if its memory is too small', async () => {
+  test('leaves parents for the next read if they need too much memory', async () => {
     expect(await readAll(5_500)).toEqual({ childIds: expectedChildIds(5_500), reads: 2 });
   });
 
@@ -91,7 +91,7 @@ describe('a read of the first children of many parents', () => {
     ]);
     const options = { parentField: 'ticketId', max: 9 };
     const { children } = await opened.store.readFirstChildren('conversation', options, parents);
-    const childIds = [...children].map(([ticketId, own]) => [ticketId, own.map(({ _id }) => _id)]);
+    const childIds = [...children].map(([ticketId, siblings]) => [ticketId, siblings.map(({ _id }) => _id)]);
     expect(Object.fromEntries(childIds)).toEqual({
       ti_own: ['ti_own_00000'],
       ti_foreign: ['ti_foreign_00001'],

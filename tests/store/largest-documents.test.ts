@@ -11,7 +11,7 @@ import { examples, type Kind, resources, states } from '../../shared/documents/r
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { boundedLists, boundedTexts, lengthMax } from '../support/bounded-fields.ts';
-import { given, living } from '../support/example-join.ts';
+import { exampleJoin, living } from '../support/example-join.ts';
 import { mebibyte } from '../support/memory.ts';
 import { createRandom } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -41,7 +41,7 @@ const tagIds = idsOf('tag_');
 const topicIds = idsOf('topic_');
 const channelIds = idsOf('chan_', embeddedConversationsMax);
 /** The entities to which the documents refer, with every text at its bound. */
-const referenced = given(
+const referenced = exampleJoin(
   living('contact', { id: contactId, name, email: { email: shortText, verified: true } }),
   living('user', { id: assignedUserId, name, email: shortText }),
   ...tagIds.map((id) => living('tag', { id, name })),

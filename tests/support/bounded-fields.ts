@@ -14,7 +14,7 @@ const issueOf = (kind: Kind, state: unknown): string | null => {
   return error ? describeIssues(error, 'data') : null;
 };
 
-const each = filled.flatMap(({ kind, state }) =>
+const boundedValues = filled.flatMap(({ kind, state }) =>
   [...everyValue(state, 'data')].map(({ path, value, replace }) => {
     const issueWith = (other: unknown) => issueOf(kind, replace(other));
     const issueAt = (length: number, filler = 'x') => issueWith(String(value).padEnd(length, filler));
@@ -27,7 +27,7 @@ const each = filled.flatMap(({ kind, state }) =>
  * `issueWith` and `issueAt` return the issue of the state with another value, or with a text of another length.
  */
 export const boundedFields = [
-  ...new Map(each.map((field) => [`${field.kind} ${field.path}`, field])).values(),
+  ...new Map(boundedValues.map((field) => [`${field.kind} ${field.path}`, field])).values(),
 ];
 
 /** Free texts: no enumerated values, instants, colors or hashes. */

@@ -3,11 +3,11 @@ import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { attributes, bytes, ce, type Given, type Headers, record } from './example-records.ts';
 
 /** An entity's event, with further attributes. Its subject and its key are the id in its data. */
-type Example = { kind: Kind; data: object; given?: Given };
+type Example = { kind: Kind; data: object; changes?: Given };
 
-const attributesOf = ({ kind, data, given }: Example) => {
+const attributesOf = ({ kind, data, changes: changes }: Example) => {
   const subject = (data as { id?: unknown }).id;
-  return { ...attributes, type: `support.${kind}.updated.v1`, subject, ...given };
+  return { ...attributes, type: `support.${kind}.updated.v1`, subject, ...changes };
 };
 
 const recordOf = (value: Buffer, headers: Headers, { subject }: { subject: unknown }): KafkaRecord =>

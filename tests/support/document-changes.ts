@@ -25,8 +25,8 @@ function objectChanges(former: Record<string, unknown>, present: Record<string, 
   const kept = Object.keys(former).filter((name) => name in present);
   const inside = kept.map((name) => documentChanges(former[name], present[name], of(name)));
   return {
-    gained: [...gained.map(of), ...inside.flatMap((one) => one.gained)],
-    changed: [...lost.map(of), ...inside.flatMap((one) => one.changed)],
+    gained: [...gained.map(of), ...inside.flatMap((changes) => changes.gained)],
+    changed: [...lost.map(of), ...inside.flatMap((changes) => changes.changed)],
   };
 }
 
@@ -36,6 +36,11 @@ function listChanges(former: unknown[], present: unknown[], path: string): Docum
     return hasAll ? { gained: [path], changed: [] } : { gained: [], changed: [path] };
   }
   if (former.length !== present.length) return { gained: [], changed: [path] };
-  const inside = former.map((one, index) => documentChanges(one, present[index], `${path}[${index}]`));
-  return { gained: inside.flatMap((one) => one.gained), changed: inside.flatMap((one) => one.changed) };
+  const inside = former.map((element, index) =>
+    documentChanges(element, present[index], `${path}[${index}]`),
+  );
+  return {
+    gained: inside.flatMap((changes) => changes.gained),
+    changed: inside.flatMap((changes) => changes.changed),
+  };
 }

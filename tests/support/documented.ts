@@ -120,7 +120,7 @@ function finder(document: OpenApiDocument) {
     const [bare = ''] = path.split('?');
     const template = patterns.find(({ pattern }) => pattern.test(bare))?.template;
     const listed = template && method !== 'OPTIONS' ? paths[template]?.get.responses[status] : undefined;
-    const route = routes.find((each) => each.path.replace(/:(\w+)/g, '{$1}') === template);
+    const route = routes.find((candidate) => candidate.path.replace(/:(\w+)/g, '{$1}') === template);
     const strict = status >= 400 ? errorEnvelopeSchema : route?.response;
     if (template && listed) {
       const pointer = `#/paths/${escaped(template)}/get/responses/${status}`;

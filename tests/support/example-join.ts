@@ -26,7 +26,7 @@ export function living<K extends Kind>(
 }
 
 /** Joins documents of `org_1` from these entities, without a store. */
-export const given = (...entities: Given[]) => ({
+export const exampleJoin = (...entities: Given[]) => ({
   whenJoined: <K extends Kind>(kind: K, changes: Record<string, unknown> = {}) => {
     const state = stateOf(kind, changes);
     const references: References = { byKind: new Map(), byParent: new Map() };

@@ -36,17 +36,17 @@ export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1
   headers: rawHeaders(headers),
   position,
 });
-export const structured = (given: Given = {}, contentType?: string) =>
-  record(bytes({ ...attributes, data: tag, ...given }), contentType ? { 'content-type': contentType } : {});
+export const structured = (changes: Given = {}, contentType?: string) =>
+  record(bytes({ ...attributes, data: tag, ...changes }), contentType ? { 'content-type': contentType } : {});
 /** The attributes of an event as headers, for the binary content mode. */
-export const ce = (given: Given = {}): Headers =>
+export const ce = (changes: Given = {}): Headers =>
   Object.fromEntries(
-    Object.entries({ ...attributes, ...given })
+    Object.entries({ ...attributes, ...changes })
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [`ce_${name}`, Buffer.from(String(value))]),
   );
-export const binary = (value: Buffer | null, given: Given = {}, headers: Headers = {}) =>
-  record(value, { 'content-type': 'application/json', ...ce(given), ...headers });
+export const binary = (value: Buffer | null, changes: Given = {}, headers: Headers = {}) =>
+  record(value, { 'content-type': 'application/json', ...ce(changes), ...headers });
 export const tagBytes = () => bytes(tag);
 
 export const withUpperCaseNames = (headers: Headers): Headers =>

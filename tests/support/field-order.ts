@@ -7,12 +7,12 @@ type Schemas = OpenApiDocument['components']['schemas'];
 /** Names each object of a valid value whose fields are not in the order of its schema. References lead to `schemas`. */
 export function* misordered(
   schemas: Schemas,
-  given: JsonSchema,
+  unresolved: JsonSchema,
   value: unknown,
   path = 'the body',
 ): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
-  const { items, properties = {}, ...schema } = resolved(schemas, given);
+  const { items, properties = {}, ...schema } = resolved(schemas, unresolved);
   const options = (schema.oneOf ?? schema.anyOf)?.filter((option) => isOf(schemas, option, value)) ?? [];
   for (const option of options) yield* misordered(schemas, option, value, path);
   if (Array.isArray(value)) {

@@ -13,7 +13,7 @@ export function freshClone(path: string): void {
   ]
     .join('')
     .split('\0');
-  for (const file of new Set(changed.filter((one) => one !== ''))) {
+  for (const file of new Set(changed.filter((changedPath) => changedPath !== ''))) {
     mkdirSync(dirname(join(path, file)), { recursive: true });
     if (existsSync(file)) cpSync(file, join(path, file));
     else rmSync(join(path, file));

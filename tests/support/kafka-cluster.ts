@@ -111,7 +111,7 @@ export const untilPlaced = (
 ): Promise<void> =>
   eventually(() =>
     placements(cluster, topics).then(
-      (all) => all.every(isPlaced) || all.filter((one) => !isPlaced(one)),
+      (all) => all.every(isPlaced) || all.filter((placement) => !isPlaced(placement)),
       String,
     ),
   );
@@ -137,10 +137,15 @@ export async function reassign(
   const byTopic = Map.groupBy(found, ({ topic }) => topic);
   const wanted = [...byTopic].map(([topic, ofTopic]) => ({
     topic,
-    partitionAssignment: ofTopic.map((one) => ({ partition: one.partition, replicas: choose(one) })),
+    partitionAssignment: ofTopic.map((placement) => ({
+      partition: placement.partition,
+      replicas: choose(placement),
+    })),
   }));
   await cluster.admin.alterPartitionReassignments({ topics: wanted });
-  const replicasOf = new Map(found.map((one) => [`${one.topic}/${one.partition}`, choose(one).join()]));
+  const replicasOf = new Map(
+    found.map((placement) => [`${placement.topic}/${placement.partition}`, choose(placement).join()]),
+  );
   await untilPlaced(
     cluster,
     ({ topic, partition, replicas, inSync }) =>
@@ -187,28 +192,34 @@ export async function uncleanElection(
   { topic, partition, publish }: { topic: string; partition: number; publish: () => Promise<unknown> },
 ): Promise<DivergedLog> {
   const readPlacement = async () =>
-    (await placements(cluster, [topic])).find((one) => one.partition === partition) as Placement;
-  const isThis = (one: Placement) => one.partition === partition;
+    (await placements(cluster, [topic])).find((placement) => placement.partition === partition) as Placement;
+  const isThis = (placement: Placement) => placement.partition === partition;
   const readEnd = async () => {
     const offsets = await cluster.admin.fetchTopicOffsets(topic);
-    return Number(offsets.find((one) => one.partition === partition)?.high);
+    return Number(offsets.find((offset) => offset.partition === partition)?.high);
   };
   // given two replicas, of which only the leader takes records
   const { leader: leaderId, replicas } = await readPlacement();
   const followerId = replicas.find((id) => id !== leaderId) ?? 0;
   await alterTopic(cluster, topic, { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' });
-  await reassign(cluster, (one) => (isThis(one) ? [leaderId, followerId] : one.replicas), [topic]);
+  await reassign(cluster, (placement) => (isThis(placement) ? [leaderId, followerId] : placement.replicas), [
+    topic,
+  ]);
   const former = cluster.node(leaderId);
   const leader = cluster.node(followerId);
   await leader.kill();
-  await untilPlaced(cluster, (one) => !isThis(one) || one.inSync.join() === String(leaderId), [topic]);
+  await untilPlaced(
+    cluster,
+    (placement) => !isThis(placement) || placement.inSync.join() === String(leaderId),
+    [topic],
+  );
   await publish();
   const endBefore = await readEnd();
   const epochBefore = latestEpoch(former, topic, partition);
   // when the leader is gone, and the follower is back
   await former.kill();
   await leader.restart();
-  await untilPlaced(cluster, (one) => !isThis(one) || one.leader === followerId, [topic]);
+  await untilPlaced(cluster, (placement) => !isThis(placement) || placement.leader === followerId, [topic]);
   const isElected = () => latestEpoch(leader, topic, partition) > epochBefore;
   await eventually(isElected);
   const divergedAt = await readEnd();
@@ -232,11 +243,11 @@ export async function alterTopic({ admin }: Cluster, topic: string, changes: Rec
     resources: [{ type, name: topic }],
   });
   const ownSource = 1;
-  const own = (resources[0]?.configEntries ?? []).filter(
+  const topicEntries = (resources[0]?.configEntries ?? []).filter(
     ({ configSource }) => (configSource as number) === ownSource,
   );
   const entries = {
-    ...Object.fromEntries(own.map(({ configName, configValue }) => [configName, configValue])),
+    ...Object.fromEntries(topicEntries.map(({ configName, configValue }) => [configName, configValue])),
     ...changes,
   };
   const configEntries = Object.entries(entries).map(([name, value]) => ({ name, value }));

@@ -49,17 +49,17 @@ export function createStoreProxy(mongodbUrl: string) {
       } else if (trouble.delayMs > 0) setTimeout(() => client.write(chunk), trouble.delayMs);
       else client.write(chunk);
     });
-    for (const [one, other] of [
+    for (const [socket, peer] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(one);
-      one
-        .on('error', () => other.destroy())
+      sockets.add(socket);
+      socket
+        .on('error', () => peer.destroy())
         .on('close', () => {
-          sockets.delete(one);
-          held.delete(one);
-          other.destroy();
+          sockets.delete(socket);
+          held.delete(socket);
+          peer.destroy();
         });
     }
   };

@@ -26,7 +26,7 @@ test.each([
   },
 );
 
-test('Data-As-Of that a front sends twice is that of the API', () => {
+test('the client takes the Data-As-Of of the API if a proxy sends another one', () => {
   const twice = `${dataAsOf}, 2026-01-31T12:00:00.000Z`;
   expect(read({ 'Data-As-Of': twice }).dataAsOf).toBe(dataAsOf);
 });

@@ -26,35 +26,38 @@ test('waits for the rate limit count neither as failed attempts nor towards the 
   expect(await run([...limited, error(502, null)])).toBeGreaterThanOrEqual(200_000);
 });
 
-test.each([{ retries: 0 }, { retryForMs: 59_000 }])('the rate limit is an error with %j', async (policy) => {
-  const limited = error(429, 'too_many_requests', 60_000);
-  await expect(run([limited], policy)).rejects.toBe(limited);
-});
+test.each([{ retries: 0 }, { retryForMs: 59_000 }])(
+  'the client throws for the rate limit with %j',
+  async (policy) => {
+    const limited = error(429, 'too_many_requests', 60_000);
+    await expect(run([limited], policy)).rejects.toBe(limited);
+  },
+);
 
-test('a 503 of the API is repeated only if the response has Retry-After', async () => {
+test('the client retries a 503 of the API only if the response has Retry-After', async () => {
   const last = error(503, 'service_unavailable');
   await expect(run([error(503, 'service_unavailable', 2_000)])).resolves.toBe(2_000);
   await expect(run([last])).rejects.toBe(last);
 });
 
-test('a request is repeated after an internal error of the API or a broken connection', async () => {
+test('the client retries a request after an internal error of the API or a broken connection', async () => {
   const broken = new ConnectionError('https://api.example.com', new TypeError('fetch failed'));
   await expect(run([error(500, 'internal_error'), broken])).resolves.toBe(0);
 });
 
 test.each([429, 408, 500, 502, 503])(
-  'a %i of a proxy is repeated, as often as the client may',
+  'the client retries a %i of a proxy up to its limit of retries',
   async (status) => {
     await expect(run([error(status, null), error(status, null)])).resolves.toBeLessThan(60_000);
     await expect(run([1, 2, 3].map(() => error(status, null)))).rejects.toMatchObject({ status });
   },
 );
 
-test('a refusal of the request itself is not repeated', async () => {
+test('the client does not retry a refused request', async () => {
   await expect(run([error(404, null)])).rejects.toMatchObject({ status: 404 });
 });
 
-test('a refused connection is an error until the API has answered once, even with an error', async () => {
+test('the client retries a refused connection only after the API has answered once', async () => {
   const refused = () => new ConnectionError('http://127.0.0.1:1', { code: 'ECONNREFUSED' });
   await expect(run([error(502, null), refused()])).rejects.toThrow('check baseUrl');
   await expect(run([error(429, 'too_many_requests', 1_000), refused()])).resolves.toBe(1_000);

@@ -99,7 +99,7 @@ test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s ends an endless w
   expect(await failureOf(ways[way]())).toMatchObject({ name: 'EndlessListError', cursor: 'c1' });
 });
 
-test('an item that changes again within the second that the API shows is not a repetition', async () => {
+test('an item that changes twice within a second is not a repetition', async () => {
   const pages = ['a', 'b', 'c', 'd', null];
   const client = clientOf(() => ({ item: 1, cursor: pages[asked.length - 1] ?? null, updatedAt: dataAsOf }));
   expect(await Array.fromAsync(client.tickets.list({ sort: 'updatedAt' }))).toHaveLength(5);

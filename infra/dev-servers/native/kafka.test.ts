@@ -6,7 +6,7 @@ import { freePort } from './ports.ts';
 import { java, maven, requireTools } from './prerequisites.ts';
 import { startServer } from './server.ts';
 
-test('a broker that cannot start says why', async () => {
+test('the error of a broker that cannot start has the reason', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'kafka-'));
   const port = await freePort();
   // Servers in Docker need neither.

@@ -30,7 +30,7 @@ describe('finding the caller of a token', () => {
     ['an unknown', 'unknown', { keyId: 'key_1', orgId: 'org_a' }],
     ['a shared', 'shared_token', { keyId: 'key_1', orgId: 'org_a' }],
   ] as [string, Caller | TokenRefusal, Caller | TokenRefusal][])(
-    'caches %s key for 5 seconds from the time of the query, however slow the store was',
+    'caches %s key for 5 seconds from the start of the query',
     async (_, first, then) => {
       const answer = { caller: first };
       const { clock, find } = createCache(answer);
@@ -44,13 +44,13 @@ describe('finding the caller of a token', () => {
     },
   );
 
-  test('uses no answer that is older than a key may be remembered: the key may have been blocked since', async () => {
+  test('ignores an outdated answer, because an operator may have blocked the key since', async () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     clock.lookUpMs = 5_000;
     await expect(find(snapshot(1), 'token')).rejects.toThrow(StoreUnavailable);
   });
 
-  test('looks up the hash, never the token, and again in another generation', async () => {
+  test('looks up only the hash of the token, and again in another generation', async () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     await find(snapshot(1), 'token');
     await find(snapshot(2), 'token');
@@ -58,7 +58,7 @@ describe('finding the caller of a token', () => {
   });
 });
 
-test('clients that guess tokens cost a query each 10 ms at most; valid tokens share it, and cause no pause', async () => {
+test('clients that guess tokens cause at most one query each 10 ms', async () => {
   const known: Caller = { keyId: 'key_1', orgId: 'org_a' };
   const queries: string[][] = [];
   const pauses: (() => void)[] = [];
@@ -83,7 +83,7 @@ test('clients that guess tokens cost a query each 10 ms at most; valid tokens sh
   expect(pauses).toHaveLength(2);
 });
 
-test('slow look-ups leave connections to the snapshots', async () => {
+test('slow look-ups leave connections for snapshots', async () => {
   let inProgress = 0;
   const { find } = createApiKeyCache({
     nowMs: () => 0,

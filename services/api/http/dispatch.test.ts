@@ -117,7 +117,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     );
   });
 
-  test('that fails midway closes the connection, and the log has the error', async () => {
+  test('that fails in the middle closes the connection and logs the error', async () => {
     await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
     expect(ended).toBe(1);
     expect(state.failure).toMatchObject({ message: 'the store went away' });
@@ -166,7 +166,7 @@ describe('a reply for which zlib has no memory', () => {
     expect(await bytesOf(response)).toHaveLength(count * piece.length);
   });
 
-  test('that has begun closes the connection, and the log has the error', async () => {
+  test('that has begun closes the connection and logs the error', async () => {
     const encoder = zlibEncoders.gzip.stream();
     gzip = { ...zlibEncoders.gzip, stream: () => encoder };
     const response = await open('/endless', headers);

@@ -23,7 +23,7 @@ const caller = { orgId: 'org_1', keyId: 'key_1' };
 /**
  * Authenticates a request whose client leaves, or not, while the snapshot is read; `after` are the counts at its end.
  */
-async function given({
+async function authenticateRequest({
   leaves = false,
   find = async () => caller,
   consume = () => undefined,
@@ -68,23 +68,25 @@ async function given({
 }
 
 test('a request counts as a reader of its generation until it ends', async () => {
-  expect(await given({})).toEqual({ isPassedOn: true, counts: [[1, 1]], after: [] });
+  expect(await authenticateRequest({})).toEqual({ isPassedOn: true, counts: [[1, 1]], after: [] });
 });
 
-test('a request whose client has left does not count as a reader: a drop would wait for it for ever', async () => {
-  expect(await given({ leaves: true })).toEqual({ isPassedOn: false, counts: [], after: [] });
+test('a request whose client has left does not count as a reader, so a drop does not wait for it', async () => {
+  expect(await authenticateRequest({ leaves: true })).toEqual({ isPassedOn: false, counts: [], after: [] });
 });
 
-test('a failed look-up of a key is an error of MongoDB, and counts against no address', async () => {
+test('a failed look-up of a key is an error of MongoDB and not of the address', async () => {
   const consume = jest.fn();
-  await expect(given({ find: () => Promise.reject(new Error('away')), consume })).rejects.toThrow('away');
+  await expect(
+    authenticateRequest({ find: () => Promise.reject(new Error('away')), consume }),
+  ).rejects.toThrow('away');
   expect(consume).not.toHaveBeenCalled();
 });
 
-test('an unknown key is a 503 during the first load, when not every key is loaded, and an error of the key later', async () => {
+test('an unknown key gets 503 until the first load is complete', async () => {
   const consume = jest.fn(() => ({ admitted: true }));
   const unknown = { find: async () => 'unknown', consume };
-  await expect(given({ ...unknown, dataAsOf: new Date(0) })).rejects.toThrow(StoreUnavailable);
+  await expect(authenticateRequest({ ...unknown, dataAsOf: new Date(0) })).rejects.toThrow(StoreUnavailable);
   expect(consume).not.toHaveBeenCalled();
-  await expect(given(unknown)).rejects.toThrow(ApiError);
+  await expect(authenticateRequest(unknown)).rejects.toThrow(ApiError);
 });

@@ -58,7 +58,7 @@ function createLimit() {
 }
 
 describe('the requests in progress', () => {
-  test('are at most the limit, and a response that closes frees capacity', () => {
+  test('are at most the limit', () => {
     const { ask, fill } = createLimit();
     const all = Array.from({ length: 100 }, (_, org) => fill(`org_${org}`)).flat();
     expect(all).toHaveLength(requestsMax);
@@ -67,7 +67,7 @@ describe('the requests in progress', () => {
     expect(ask('org_next').isAdmitted).toBe(true);
   });
 
-  test('of one organization are at most a quarter of the limit, and a client that left before does not count', () => {
+  test('of one organization are at most a quarter of the limit', () => {
     const { ask, fill, state } = createLimit();
     for (let times = 0; times < 10; times += 1) ask('org_1', { hasLeft: true });
     expect({ admitted: fill('org_1').length, readersEnded: state.readersEnded }).toEqual({
@@ -81,7 +81,7 @@ describe('a response that its client takes slowly', () => {
   const closedOf = (responses: { closed: boolean }[]) => responses.filter(({ closed }) => closed).length;
   const responseBytes = 10 * 65_536;
 
-  test('is closed after a minute and a second for each 64 KB once half of the requests are in progress', () => {
+  test('is closed after a minute and a second for each 64 kB while half of the capacity is used', () => {
     const { ask, fill, state } = createLimit();
     const slow = ['org_1', 'org_2', 'org_3'].flatMap((orgId) => fill(orgId, { responseBytes }));
     state.nowMs = 70_000;
@@ -99,7 +99,7 @@ describe('a response that its client takes slowly', () => {
     expect(fill('org_1')).toHaveLength(requestsMax / 4);
   });
 
-  test('is closed only if capacity is scarce: half of the requests, or half of the memory', () => {
+  test('is closed only if half of the requests or half of the memory is used', () => {
     const { ask, fill, state } = createLimit();
     const slow = fill('org_1');
     state.nowMs = 3_600_000;

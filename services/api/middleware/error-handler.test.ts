@@ -81,7 +81,7 @@ test('a document of another organization is an internal error, which is logged a
 });
 
 test.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
-  'an error for a client that has left counts nowhere: %s',
+  'an error for a client that has left is not counted: %s',
   async (error) => {
     expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });
   },

@@ -97,7 +97,7 @@ describe('the document is open to later releases', () => {
   });
 });
 
-test('every field is described', () => {
+test('every field has a description', () => {
   const silent = schemas.flatMap(([pointer, node]) =>
     Object.entries((node.properties ?? {}) as Record<string, Node>)
       .filter(([, field]) => !field.description && !field.$ref)
@@ -144,10 +144,10 @@ test('every error code below /v1 has an example in a response with its status', 
       ([code]) => ({ code, status: pointer.split('/').at(-1) }),
     ),
   );
-  for (const code of errorCodes.filter((each) => each !== 'route_not_found')) {
-    expect(examples.map((each) => each.code)).toContain(code);
+  for (const code of errorCodes.filter((errorCode) => errorCode !== 'route_not_found')) {
+    expect(examples.map((example) => example.code)).toContain(code);
   }
-  for (const { code, status } of examples.filter((each) => /^\d+$/.test(each.status ?? ''))) {
+  for (const { code, status } of examples.filter((example) => /^\d+$/.test(example.status ?? ''))) {
     expect({ code, status: errorCatalogue[code as keyof typeof errorCatalogue].status }).toEqual({
       code,
       status: Number(status),

@@ -19,7 +19,7 @@ describe('a cursor', () => {
     ['a key with a character that ids cannot contain', encodeCursor(`${key}\0`, scope)],
     ['a lone surrogate', encodeCursor(`${key}\ud800`, scope)],
     ['a key that is too long', encodeCursor(key + 'x'.repeat(300), scope)],
-  ])('is refused when it holds %s', (_, cursor) => {
+  ])('is refused if it contains %s', (_, cursor) => {
     expect(() => decodeCursor(cursor, scope)).toThrow(
       expect.objectContaining({ code: 'invalid_cursor' }) as Error,
     );

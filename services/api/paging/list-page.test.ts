@@ -45,8 +45,8 @@ describe('a list written in pieces', () => {
     ['one item', ['a'], null],
     ['several, and more after them', ['a', 'b', 'c'], 'c'],
   ])('has the same text as one written at once: %s', async (_, items, nextKey) => {
-    const whole = JSON.stringify(listEnvelope(url, items.map(present), cursorAfter(nextKey)));
-    expect((await writeList(items, nextKey)).text).toBe(whole);
+    const unsplitText = JSON.stringify(listEnvelope(url, items.map(present), cursorAfter(nextKey)));
+    expect((await writeList(items, nextKey)).text).toBe(unsplitText);
   });
 
   test.each([

@@ -6,7 +6,7 @@ const usage = { admitted: true, remaining: 1, resetMs: 0 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A limiter whose connections, requests and pauses the test controls. */
-function given({ refuses }: { refuses: boolean }) {
+function createControlledLimiter({ refuses }: { refuses: boolean }) {
   const levels: string[] = [];
   const store = { connections: 0, closed: 0, isAway: false, refuses, until: Promise.resolve() };
   const fallbacks = createMetrics().rateLimitFallbacks;
@@ -42,7 +42,7 @@ afterEach(() => jest.useRealTimers());
 const endPause = () => jest.advanceTimersByTimeAsync(5_000);
 
 test('a store that refuses requests gets one connection in each pause, despite many requests', async () => {
-  const { store, limiter, levels, consumeMany, fallbackCount } = given({ refuses: true });
+  const { store, limiter, levels, consumeMany, fallbackCount } = createControlledLimiter({ refuses: true });
   await settled();
   for (let connections = 1; connections <= 6; connections += 1) {
     await consumeMany();
@@ -60,7 +60,7 @@ test('a store that refuses requests gets one connection in each pause, despite m
 });
 
 test('a request that fails late leaves a newer connection open', async () => {
-  const { store, limiter } = given({ refuses: true });
+  const { store, limiter } = createControlledLimiter({ refuses: true });
   await settled();
   const late = Promise.withResolvers<void>();
   store.until = late.promise;
@@ -75,7 +75,7 @@ test('a request that fails late leaves a newer connection open', async () => {
 });
 
 test('the log has one line for an outage of the store', async () => {
-  const { store, limiter, levels } = given({ refuses: false });
+  const { store, limiter, levels } = createControlledLimiter({ refuses: false });
   // The first connection was made when the limiter was created.
   await settled();
   store.isAway = true;
@@ -89,7 +89,7 @@ test('the log has one line for an outage of the store', async () => {
 });
 
 test('a stop closes the connection and one in progress, and no connection follows', async () => {
-  const connected = given({ refuses: false });
+  const connected = createControlledLimiter({ refuses: false });
   await settled();
   connected.limiter.stop();
   await endPause();
@@ -97,7 +97,7 @@ test('a stop closes the connection and one in progress, and no connection follow
     connections: 1,
     closed: 1,
   });
-  const connecting = given({ refuses: false });
+  const connecting = createControlledLimiter({ refuses: false });
   connecting.limiter.stop();
   await settled();
   expect(connecting.store.connections).toBe(1);

@@ -37,7 +37,7 @@ describe('a sliding window', () => {
     expect(heldBytes() - startBytes).toBeLessThan(fullBytes / 2);
   });
 
-  test('forgets the tenth of the keys that was used least recently if there are more than 50,000', () => {
+  test('forgets the least recently used tenth of more than 50,000 keys', () => {
     const { rateLimiter } = createLimiter(1, 60);
     const isAdmitted = (key: number) => rateLimiter.consume(`key ${key}`).admitted;
     for (let key = 0; key < 50_000; key += 1) isAdmitted(key);
@@ -45,7 +45,7 @@ describe('a sliding window', () => {
     expect([0, 1, 5_001, 5_002].map(isAdmitted)).toEqual([false, true, true, false]);
   });
 
-  test('counts a key by the limit of the request, also if that was raised or lowered during the window', () => {
+  test('applies the limit of each request, which may change during the window', () => {
     const { clock, rateLimiter } = createLimiter(2, 10);
     const consume = (requests: number) => rateLimiter.consume('key', requests);
     for (const remaining of [3, 2, 1, 0]) {
@@ -60,7 +60,7 @@ describe('a sliding window', () => {
     expect(consume(2)).toEqual({ admitted: true, remaining: 0, resetMs: 1_000 });
   });
 
-  test('admits a request if it is within the limit of the last window, and returns how many are left until when', () => {
+  test('admits a request if it is within the limit of the last window', () => {
     const gaps = fc.array(fc.constantFrom(0, 1, 2_499, 2_500, 5_000, 9_999, 10_000), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), gaps, (limit, gapsMs) => {

@@ -21,7 +21,7 @@ describe('a ticket', () => {
     expect(requester).toEqual({ id: 'con_1', name: null, email: null });
   });
 
-  test('shows the update time by which it is filtered: never one before its creation', () => {
+  test('never shows an update time before its creation', () => {
     const stored = build.ticket({ id: 'ti_1', updatedAt: '2025-12-31T12:00:00Z' });
     expect(presentTicketItem(stored, now).updatedAt).toBe('2026-01-01T12:00:00Z');
     expect(stored.byUpdated).toContain('2026-01-01T12:00:00.000Z');
@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(presentMessageItem(stored).author).toEqual({ ...author, name: null, email: null });
   });
 
-  test('has no author if it is a system message', () => {
+  test('has no author as a system message', () => {
     const stored = build.message({ id: 'msg_1', role: 'system' }, { joined: { author: null } });
     expect(presentMessageItem(stored).author).toBeNull();
   });
@@ -92,7 +92,7 @@ describe('a channel', () => {
     expect(presentForBrand(stored).settings.autoResolve).toEqual({ enabled: false, afterHours: 0 });
   });
 
-  test('never contains a secret, even if the stored document does', () => {
+  test('never contains a secret of the stored document', () => {
     const stored = build.channel({ id: 'chan_1', type: 'chatbot' });
     Object.assign(stored.state.config, {
       identitySecret: 'hush',
@@ -153,7 +153,7 @@ test.each<[string, () => object, (stored: never) => object]>([
   ['a chatbot', () => channel({ type: 'chatbot', chatbot: bare.chatbot }), presentForBrand],
   ['a form', () => channel({ type: 'form', form: bare.form }), presentForBrand],
 ])('%s reads the same without the fields that are null', (_, stored, present) => {
-  const whole = stored();
-  expect(withoutNulls(whole)).not.toEqual(whole);
-  expect(present(withoutNulls(whole) as never)).toEqual(present(whole as never));
+  const complete = stored();
+  expect(withoutNulls(complete)).not.toEqual(complete);
+  expect(present(withoutNulls(complete) as never)).toEqual(present(complete as never));
 });

@@ -99,29 +99,29 @@ describe('a client that pipelines', () => {
   });
 
   test('does not delay the request of another client', async () => {
-    const other = opened.open().resume();
-    await once(other, 'connect');
+    const otherClient = opened.open().resume();
+    await once(otherClient, 'connect');
     const client = opened.open().resume();
     onBegin = (path) => {
-      if (path === paths[0]) other.write(request('/other'));
+      if (path === paths[0]) otherClient.write(request('/other'));
     };
     client.write(paths.map(request).join(''));
-    await once(other, 'data');
+    await once(otherClient, 'data');
     expect(begun.indexOf('/other')).toBeLessThan(10);
     client.destroy();
-    other.destroy();
+    otherClient.destroy();
   });
 
   test('is disconnected and counted if too many requests wait, while other clients are served', async () => {
     const client = opened.open().resume();
     const closed = new Promise((resolve) => client.once('close', resolve));
     client.write(request('/flood').repeat(2_500));
-    const other = opened.open().resume();
-    other.write(request('/other'));
-    await once(other, 'data');
+    const otherClient = opened.open().resume();
+    otherClient.write(request('/other'));
+    await once(otherClient, 'data');
     await closed;
     expect(begun.filter((path) => path === '/flood').length).toBeLessThan(10);
     expect(opened.refused.count).toBe(1);
-    other.destroy();
+    otherClient.destroy();
   });
 });

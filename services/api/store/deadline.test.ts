@@ -8,7 +8,7 @@ describe('a read', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] }));
   afterEach(() => jest.useRealTimers());
 
-  test('is repeated after a pause until MongoDB answers, and each failed attempt is logged', async () => {
+  test('is retried after a pause until MongoDB answers', async () => {
     const noPrimary = new MongoServerError({ ok: 0, code: 133, errmsg: 'no primary' });
     const read = jest
       .fn<Promise<string>, []>()
@@ -32,7 +32,7 @@ describe('a read', () => {
       `a store that has used up its time (${code})`,
       new MongoServerError({ ok: 0, code, errmsg: 'time limit' }),
     ]),
-  ])('is not repeated: %s', async (_, error) => {
+  ])('is not retried: %s', async (_, error) => {
     const read = jest.fn(() => Promise.reject(error));
     await expect(readWithRetries(read)).rejects.toBe(error);
     expect(read).toHaveBeenCalledTimes(1);
@@ -42,7 +42,7 @@ describe('a read', () => {
     ['an interrupted read', 11_601],
     ['a user that was dropped and created again', 13],
     ['a code that this release does not know', 999_999],
-  ])('is repeated: %s', async (_, code) => {
+  ])('is retried: %s', async (_, code) => {
     const refusal = new MongoServerError({ ok: 0, code, errmsg: 'refused' });
     const read = jest
       .fn<Promise<string>, []>()
@@ -53,7 +53,7 @@ describe('a read', () => {
     expect(await answer).toBe('answer');
   });
 
-  test('is repeated after longer and longer pauses while MongoDB is overloaded', async () => {
+  test('is retried after growing pauses while MongoDB is overloaded', async () => {
     const later = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
     const read = jest.fn(() => Promise.reject(later));
     const refused = expect(readWithRetries(read)).rejects.toBe(later);
@@ -64,7 +64,7 @@ describe('a read', () => {
     expect(read.mock.calls.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('fails at its deadline with the last reason, although an attempt waits then', async () => {
+  test('fails at its deadline with the last reason during an attempt', async () => {
     let attempts = 0;
     const refused = expect(
       readWithRetries(({ signal }) => {

@@ -48,7 +48,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const overdueMs = 20;
 
 describe('readers of the same group', () => {
-  test('start a query at once; those that come meanwhile share the next one, up to 64', async () => {
+  test('share the next query, at most 64 of them, while a query runs', async () => {
     const { queries, read } = createReaders();
     const first = read('a');
     expect(queries.map(({ wanted }) => wanted)).toEqual([['a']]);
@@ -83,7 +83,7 @@ describe('readers of the same group', () => {
     jest.useRealTimers();
   });
 
-  test('do not wait for an overdue query, and each still gets its own answer', async () => {
+  test('do not wait for an overdue query', async () => {
     const { queries, read, pass } = createReaders();
     const answers = [read('hangs'), read('b')];
     await pass(overdueMs);
@@ -110,7 +110,7 @@ describe('readers of the same group', () => {
   });
 });
 
-test('other kinds and other snapshots have queries of their own', async () => {
+test('other kinds and other snapshots have their own queries', async () => {
   const { queries, read } = createReaders();
   const answers = [read('a'), read('a', 'channel'), read('a', 'ticket', 2)];
   expect(queries.map(({ group }) => group)).toEqual(['1 ticket', '1 channel', '2 ticket']);
@@ -118,7 +118,7 @@ test('other kinds and other snapshots have queries of their own', async () => {
   expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 channel a', '2 ticket a']);
 });
 
-test('at most `queriesMax` queries are in progress, overdue ones included', async () => {
+test('at most `queriesMax` queries are in progress, including overdue queries', async () => {
   const { queries, read, pass } = createReaders(2);
   const answers = [read('a'), read('b'), read('c')];
   await pass(overdueMs);
@@ -143,7 +143,7 @@ test('only the readers of a query that fails receive its error', async () => {
   expect(await next).toBe('1 ticket b');
 });
 
-test('a document of another organization is never handed out, even if a query finds it for a reader', async () => {
+test('a reader never gets a document of another organization', async () => {
   const gather = createGather<{ orgId: string }, { documents: { orgId: string }[] }>();
   const documents = [{ orgId: 'org_a' }, { orgId: 'org_b' }];
   const read = (orgId: string, found: typeof documents) =>

@@ -196,7 +196,7 @@ describe('the read snapshot', () => {
     expect(waits()).toEqual([2, 2, 3]);
   });
 
-  test('has the time of its own watermark, with a switch and without', async () => {
+  test('has the time of its own watermark', async () => {
     const { state, snapshots } = createSnapshots();
     state.watermarks = { 1: 0, 2: 0 };
     for (const [generation, seconds] of [
@@ -220,7 +220,7 @@ describe('the read snapshot', () => {
     await refused;
   });
 
-  test('queries an unavailable store at most once a second, however long that takes, then recovers', async () => {
+  test('queries an unavailable store at most once a second and recovers', async () => {
     const { state, snapshots, look } = createSnapshots();
     Object.assign(state, { unavailable: true, takesMs: 5_000 });
     for (let times = 0; times < 5; times += 1) await expect(look()).rejects.toThrow('unavailable');
@@ -232,7 +232,7 @@ describe('the read snapshot', () => {
     expect(state.reads).toBe(2);
   });
 
-  test('keeps no request waiting for a store that has failed and does not answer', async () => {
+  test('does not delay requests for a store that has failed and does not answer', async () => {
     const { state, look } = createSnapshots();
     await look();
     state.nowMs = 1_000;

@@ -17,15 +17,15 @@ function open(waitMs = 1) {
   const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];
   const caller = { orgId: 'org_a', keyId: 'key_a' };
   const reader = openReader(caller, snapshot);
-  const other = openReader(caller, snapshot);
+  const otherReader = openReader(caller, snapshot);
   const hasCapacity = () =>
-    other
+    otherReader
       .read(document, async () => nothing)
       .then(
         () => true,
         () => false,
       );
-  return { reader, other, hasCapacity };
+  return { reader, other: otherReader, hasCapacity };
 }
 
 test('the bytes of a request count until their release or the end of the request', async () => {

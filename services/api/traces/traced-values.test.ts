@@ -6,7 +6,7 @@ import { tracedId, tracedParameters } from './traced-values.ts';
 const traced = (search: string) => tracedParameters(ticketListQuery.shape, search);
 
 describe('the parameters of a trace', () => {
-  test('include valid numbers, dates and words of the API, and no cursor', () => {
+  test('include valid numbers, dates and words of the API but no cursor', () => {
     const search =
       'limit=5&sort=-createdAt&status=open&status=closed&createdAt[gte]=2026-01-01&startingAfter=WzFd';
     expect(traced(search)).toEqual([
@@ -30,11 +30,14 @@ describe('the parameters of a trace', () => {
     ['limit', `${'0'.repeat(4_000)}5`, '5'],
     ['createdAt[gte]', `2026-01-01T00:00:00.${'7'.repeat(4_000)}%2B01:00`, '2025-12-31T23:00:00.777Z'],
     ['updatedAt[lte]', '2026-01-01', '2026-01-01T23:59:59.999Z'],
-  ])('include a value of %s as parsed, not as sent: a client chooses its length', (name, sent, stored) => {
-    expect(traced(`${name}=${sent}`)).toEqual([{ name, values: [stored] }]);
-  });
+  ])(
+    'include a parsed value of %s, because a client chooses the length of its text',
+    (name, sent, stored) => {
+      expect(traced(`${name}=${sent}`)).toEqual([{ name, values: [stored] }]);
+    },
+  );
 
-  test('include a value by the schema of its parameter: none of a text, or of a number without a limit', () => {
+  test('include no text and no number without a limit', () => {
     const shape = {
       word: oneOf(['a', 'b']).optional(),
       words: severalOf(['a', 'b']).default(['a']),
@@ -52,7 +55,7 @@ describe('the parameters of a trace', () => {
     ]);
   });
 
-  test('include each value once, and none of a parameter with more values than a list has', () => {
+  test('include each value of a parameter once', () => {
     expect(traced('limit=5&limit=05&limit=005')).toEqual([{ name: 'limit', values: ['5'] }]);
     const dates = Array.from(
       { length: 28 },

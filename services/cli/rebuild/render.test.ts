@@ -34,7 +34,7 @@ describe('a value with a line end stays on its line:', () => {
 });
 
 describe('the outcome of a promotion', () => {
-  test('is that the generation is served, or names the replicas that do not serve it yet', () => {
+  test('names the replicas that do not serve the generation yet', () => {
     for (const outcome of ['promoted', 'was-active'] as const)
       expect(renderSwitched({ ...switched, outcome })).toBe('generation 2 is served\n');
     const text = renderSwitched({ ...switched, waiting: facts([]).replicas });

@@ -15,7 +15,7 @@ const points = (...[of, samples]: Parameters<typeof chartPoints>) =>
 
 const served = facts([factsOf(1, 'active')]);
 
-test('the rate is that since the sample before, and the line ends where no projector ran', () => {
+test('the rate is the rate since the previous sample, and the line ends where no projector ran', () => {
   expect(
     points(served, [sample(1, 230, 10), sample(1, 210, 50), sample(1, 30, 60), sample(1, 10, 0)]),
   ).toEqual([
@@ -29,7 +29,7 @@ test('the rate is that since the sample before, and the line ends where no proje
   ]);
 });
 
-test('a sample soon after another one, as of a projector that has just started, shows no rate of its own', () => {
+test('a sample soon after the previous sample has no rate', () => {
   const started = [
     sample(1, 50, 0),
     sample(1, 30, 800),
@@ -45,7 +45,7 @@ test('a sample soon after another one, as of a projector that has just started, 
   ]);
 });
 
-test('while no projector saves samples, the lag rises to the present one, and nothing is applied', () => {
+test('the lag rises to the present lag while no projector saves samples', () => {
   const stopped = facts([factsOf(1, 'active', { lagSeconds: 302 })]);
   expect(points(stopped, [sample(1, 320, 0), sample(1, 300, 0)])).toEqual([
     [320, 2, null],
@@ -55,7 +55,7 @@ test('while no projector saves samples, the lag rises to the present one, and no
   ]);
 });
 
-test('the hour is that of the generation that was served then, across a promotion', () => {
+test('the hour shows the generation that was served at each time', () => {
   const became = (generation: number, secondsAgo: number) =>
     ({ generation, from: null, to: 'active', at: before(secondsAgo), by: 'ann', why: '' }) as const;
   const generations = [factsOf(1, 'standby'), factsOf(2, 'active')];
@@ -70,7 +70,7 @@ test('the hour is that of the generation that was served then, across a promotio
   ]);
 });
 
-test('the table has a row for each five minutes, the latest first, with the longest lag and the mean rate', () => {
+test('the table has the longest lag and the mean rate of each five minutes', () => {
   const earlier = [sample(1, 340, 0, 4), sample(1, 320, 40, 9), sample(1, 300, 120, 3)];
   const since = [
     sample(1, 280, 240, 1),

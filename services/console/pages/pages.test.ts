@@ -61,7 +61,7 @@ const topic = (changes: Partial<TopicFacts> & { cause?: HoldCause | null } = {})
 const stopped = { savedAt: before(480), lagSeconds: 475, watermark: before(480), lag: 40 };
 const kafkaAway = { ...facts([]).kafka, problem: 'connect ECONNREFUSED' };
 
-test('one cause is one card: without projectors, or without Kafka, no card says that the data lags', async () => {
+test('one cause has one card although the data lags for that cause', async () => {
   const killed = await shown(overviewPage, facts([factsOf(1, 'active', stopped)], { replicas: [] }));
   const generation = await shown(generationsPage, facts([factsOf(1, 'active', stopped)]));
   expect(generation).toContain('Generation 1: active, stopped');
@@ -76,13 +76,13 @@ test('one cause is one card: without projectors, or without Kafka, no card says 
   expect(cards(await shown(overviewPage, facts([failing])))).toEqual(['bad: generation 1: it lags by 475 s']);
 });
 
-test('a verdict that names a finding has its command, and no card repeats it', async () => {
+test('a verdict with the command of its finding has no card for the finding', async () => {
   const page = await shown(overviewPage, facts([factsOf(1, 'active', { savedAt: before(60) })]));
   expect(text(page)).toMatch(/Not well: no projector has run for 60 s ?. GENERATION=1 npm run projector/);
   expect(cards(page)).toEqual([]);
 });
 
-test('a tile has the colour of its finding, and a number that Kafka alone knows is unknown without it', async () => {
+test('a tile has the colour of its finding and an unknown number without Kafka', async () => {
   const about = facts([factsOf(1, 'active', { ...stopped, topics: [topic({ lag: null })] })], {
     replicas: [],
     deadLetters: 3,
@@ -103,7 +103,7 @@ test('a tile has the colour of its finding, and a number that Kafka alone knows 
   expect(text(await shown(topicsPage, about))).toContain('support.contacts 25 unknown unknown 5');
 });
 
-test('a first load is not a failure: it shows its progress and the time left, which no topic exceeds', async () => {
+test('a first load shows its progress and the remaining time and not a failure', async () => {
   const loading = { lagSeconds: null, watermark: null, lag: 100, topics: [topic({ secondsLeft: 240 })] };
   const page = await shown(overviewPage, facts([factsOf(1, 'active', loading)]));
   expect(page).toContain('<p class="verdict warn">');
@@ -114,7 +114,7 @@ test('a first load is not a failure: it shows its progress and the time left, wh
   expect(dead).toContain('<p class="verdict bad">');
 });
 
-test('a rebuild stands on the overview', async () => {
+test('a rebuild is on the overview', async () => {
   const build = factsOf(2, 'building', { lag: 1_000, topics: [topic()] });
   const page = text(await shown(overviewPage, facts([factsOf(1, 'active'), build])));
   expect(page).toContain(
@@ -122,7 +122,7 @@ test('a rebuild stands on the overview', async () => {
   );
 });
 
-test('each generation shows its next command in the deployment once, and a failed check names it', async () => {
+test('each generation shows its next command in the deployment once', async () => {
   const generations = [
     factsOf(1, 'active'),
     factsOf(2, 'ready'),
@@ -130,9 +130,9 @@ test('each generation shows its next command in the deployment once, and a faile
     factsOf(4, 'building', { savedAt: null, watermark: null, lagSeconds: null }),
     factsOf(5, 'standby'),
   ];
-  const copied = async (some: typeof generations) => {
-    const page = await shown(generationsPage, facts(some, { deployment: 'helm' }));
-    return [text(page), ...[...page.matchAll(/data-copy="([^"]*)"/g)].map(([, one]) => one)];
+  const copied = async (shownGenerations: typeof generations) => {
+    const page = await shown(generationsPage, facts(shownGenerations, { deployment: 'helm' }));
+    return [text(page), ...[...page.matchAll(/data-copy="([^"]*)"/g)].map(([, command]) => command)];
   };
   const [page, ...commands] = await copied(generations);
   expect(commands).toEqual([
@@ -147,7 +147,7 @@ test('each generation shows its next command in the deployment once, and a faile
   expect((await copied([factsOf(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
 });
 
-test('a comparison is shown with its counts, its operator and its age', async () => {
+test('a comparison has its counts, operator and age', async () => {
   const compared = factsOf(2, 'ready', {
     generation: { report: { ...comparison, differences: 2, expected: 8 } },
   });
@@ -167,12 +167,12 @@ test('a switch is not offered while Kafka is away', async () => {
   expect(page).not.toContain('rebuild rollback');
 });
 
-test('a promotion is one row of the history, which shows the latest 20 changes', async () => {
+test('a promotion is one row of the history', async () => {
   const about = facts([factsOf(1, 'standby'), factsOf(2, 'active')]);
   const change = { at: now, by: 'ann', why: 'a promotion' };
   const earlier = Array.from({ length: 20 }, (_, index) => ({ generation: 3, why: `start ${index}` }));
   const history = [
-    ...earlier.map((one) => ({ ...change, ...one, from: null, to: 'building' }) as const),
+    ...earlier.map((transition) => ({ ...change, ...transition, from: null, to: 'building' }) as const),
     { ...change, generation: 1, from: 'active', to: 'standby' } as const,
     { ...change, generation: 2, from: 'ready', to: 'active' } as const,
   ];
@@ -203,7 +203,7 @@ test('the row of a topic that lags has a colour, except in a build', async () =>
   expect(await states('generation=2')).toEqual(['', '', '', '', '']);
 });
 
-test('of the partitions of a topic the 200 with the longest lag are shown, each with its projector', async () => {
+test('the page shows the 200 partitions of a topic with the longest lag', async () => {
   const members = ['a', 'b'].map((memberId) => {
     return { memberId, clientId: 'projector', host: 'h', partitions: [], foreignBecause: null };
   });
@@ -223,7 +223,7 @@ test('of the partitions of a topic the 200 with the longest lag are shown, each 
   ]);
 });
 
-test('a replica stands with all its requests in progress, whichever generation they read', async () => {
+test('a replica is shown with its requests in progress on all generations', async () => {
   const about = facts([factsOf(1, 'standby'), factsOf(2, 'active')]);
   const inProgress = [1, 2].map((generation) => ({ generation, requests: generation + 1 }));
   const replicas = about.replicas.map((replica) => ({ ...replica, generation: 2, inProgress }));

@@ -16,7 +16,7 @@ const log = (low: number, end: number, changes: Partial<Log> = {}): Log => ({
   ...changes,
 });
 const progress = [{ ...place, applied: { position: 8, topicId: 'a' } }];
-const other = { topicIds: new Map([['t', 'b']]) };
+const otherTopicId = { topicIds: new Map([['t', 'b']]) };
 
 const described = ({ way, nextOffset, lostFrom }: Continuation) =>
   `${way} ${nextOffset}, lost from ${lostFrom}`;
@@ -43,23 +43,28 @@ test.each<[string, Gap[], Log, string]>([
     log(15, 20),
     'skip 15, lost from null',
   ],
-  ['at the beginning of another topic of this name', [replaced], log(0, 2, other), 'reset 0, lost from 0'],
+  [
+    'at the beginning of another topic of this name',
+    [replaced],
+    log(0, 2, otherTopicId),
+    'reset 0, lost from 0',
+  ],
   [
     'at the beginning of another topic, even of a long one',
     [replaced],
-    log(3, 99, other),
+    log(3, 99, otherTopicId),
     'reset 3, lost from 0',
   ],
   [
     'at the beginning of a topic that was created again since its gap was found',
     [diverged],
-    log(0, 9, other),
+    log(0, 9, otherTopicId),
     'reset 0, lost from 0',
   ],
   [
     'at the beginning of another topic, even without a stored gap',
     [],
-    log(0, 9, other),
+    log(0, 9, otherTopicId),
     'reset 0, lost from 0',
   ],
   ['nowhere if it no longer exists', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
@@ -68,7 +73,7 @@ test.each<[string, Gap[], Log, string]>([
   expect('problem' in result ? result : result.continuations.map(described)).toEqual([expected]);
 });
 
-test('records that were read, but not applied before the gap was found, are applied if the log still has them', () => {
+test('records that were read but not applied before the gap are applied if the log has them', () => {
   const unfinished = [{ ...place, applied: { position: 3, topicId: 'a' } }];
   const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: unfinished, log: now });
   expect(accept(diverged, log(0, 9))).toMatchObject({
@@ -79,7 +84,7 @@ test('records that were read, but not applied before the gap was found, are appl
   });
 });
 
-test('nothing goes on whose log cannot be read, and no partition is gone while a broker does not answer', () => {
+test('a partition whose log cannot be read neither continues nor counts as gone', () => {
   const unread = log(0, 9, { ends: new Map() });
   expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toEqual({
     problem: containing('the log of t/0 cannot be read'),

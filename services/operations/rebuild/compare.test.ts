@@ -34,13 +34,13 @@ const settled = numbers.map((number): DocumentPair => ({
 }));
 
 describe('a comparison', () => {
-  test('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
+  test('counts differing documents beyond the number that it remembers', async () => {
     expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
     expect(await compared(settled, { recheckMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
     expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
-  test('compares every document again that differs, however many there are', async () => {
+  test('compares every differing document again', async () => {
     const ids = Array.from({ length: 201 }, (_, number) => number);
     const pair = (number: number, name: string): DocumentPair => ({
       expected: tag(number, 'old'),
@@ -55,13 +55,13 @@ describe('a comparison', () => {
     expect(await comparing(many)).toMatchObject({ differing: 1, differences: 1 });
   });
 
-  test('remembers no intended differences, however many there are', async () => {
+  test('remembers no intended differences', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
     expect(await compared(unequal, { recheckMax: 2, expectations })).toMatchObject(intended);
   });
 
-  test('compares three times, since a document may change each time', async () => {
+  test('compares a document three times if it changes each time', async () => {
     let round = 0;
     const changing: PairSource = {
       ...comparisonOf([]),
@@ -76,11 +76,11 @@ describe('a comparison', () => {
 
   test('counts the documents that differ, and their differences', async () => {
     const two = { ...tag(0, 'new'), orgId: 'org_2' };
-    const one = [{ expected: tag(0, 'old'), actual: two }];
-    expect(await compared(one)).toMatchObject({ differing: 1, differences: 2 });
+    const differing = [{ expected: tag(0, 'old'), actual: two }];
+    expect(await compared(differing)).toMatchObject({ differing: 1, differences: 2 });
   });
 
-  test('waits for watermarks for as long as they move, and no longer than 15 seconds for others', async () => {
+  test('waits at most 15 seconds for a watermark that does not move', async () => {
     let nowMs = 0;
     let polls = 0;
     /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
@@ -135,5 +135,7 @@ test.each([
     classes: [],
   },
 ])('compares $name', ({ expected, actual, classes }) => {
-  expect(differencesOf('conversation', { expected, actual }, now).map((one) => one.class)).toEqual(classes);
+  expect(
+    differencesOf('conversation', { expected, actual }, now).map((difference) => difference.class),
+  ).toEqual(classes);
 });

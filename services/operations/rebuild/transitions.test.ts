@@ -18,7 +18,7 @@ const statesOf = ({ generations }: GenerationRegistry) =>
   Object.fromEntries(generations.map(({ number, state }) => [number, state]));
 const apply = (
   registry: GenerationRegistry,
-  ...changes: ((one: GenerationRegistry) => GenerationRegistry)[]
+  ...changes: ((registry: GenerationRegistry) => GenerationRegistry)[]
 ) => changes.reduce((before, change) => change(before), registry);
 const ready = [
   register(cause(1), {}),
@@ -28,7 +28,7 @@ const ready = [
 const promote = (number: number, hour: number) => activate(number, cause(hour));
 
 describe('the registry of generations', () => {
-  test('passes a build through its states, and never uses its number again', () => {
+  test('never uses the number of a build again', () => {
     const promoted = apply(first, ...ready, promote(2, 4));
     expect(statesOf(promoted)).toEqual({ 1: 'standby', 2: 'active' });
     expect(promoted.generation).toBe(2);
@@ -45,7 +45,7 @@ describe('the registry of generations', () => {
     expect(statesOf(again)).toEqual({ 1: 'active', 2: 'dropped', 3: 'building' });
   });
 
-  test('keeps no list of the collections of a dropped generation, whose projector lists them no more', () => {
+  test('keeps no list of the collections of a dropped generation', () => {
     const listed = apply(first, ...ready, addToManifest(2, { tags: 'a' }));
     const dropping = apply(listed, beginDrop(2, cause(4)));
     expect(() => addToManifest(2, { tags: 'b', qas: 'c' })(dropping)).toThrow(

@@ -2,7 +2,8 @@ import { facts, factsOf } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
 import { findings, verdict } from '../findings.ts';
 
-const given = (sharedTokens: Facts['sharedTokens']) => facts([factsOf(1, 'active')], { sharedTokens });
+const factsWithTokens = (sharedTokens: Facts['sharedTokens']) =>
+  facts([factsOf(1, 'active')], { sharedTokens });
 const token: NonNullable<Facts['sharedTokens']>[0] = {
   isBlocked: false,
   hasMore: false,
@@ -12,8 +13,8 @@ const token: NonNullable<Facts['sharedTokens']>[0] = {
   ],
 };
 
-test('the first tokens of several keys are named by their keys, and the others are counted', () => {
-  const refused = given(Array.from({ length: 7 }, () => token));
+test('the first shared tokens are listed with their keys, and the others are counted', () => {
+  const refused = factsWithTokens(Array.from({ length: 7 }, () => token));
   const all = findings(refused);
   expect(all).toHaveLength(6);
   expect(all[0]).toMatchObject({ name: 'shared-tokens', severity: 'attention', blocks: [] });
@@ -25,10 +26,13 @@ test('the first tokens of several keys are named by their keys, and the others a
 test.each([
   ['a blocked token', { ...token, isBlocked: true }, '(active), and "keys block" has blocked it. Archive'],
   ['a token of many keys', { ...token, hasMore: true }, '(active) and further keys. Archive'],
-])('%s is named as such', (_, one, text) => {
-  expect(findings(given([one]))[0]?.text).toContain(text);
+])('the finding names %s', (_, sharedToken, text) => {
+  expect(findings(factsWithTokens([sharedToken]))[0]?.text).toContain(text);
 });
 
-test.each([[[]], [null]])('without any, or if they were not counted, all is well: %j', (tokens) => {
-  expect(findings(given(tokens))).toEqual([]);
-});
+test.each([[[]], [null]])(
+  'shared tokens are no finding if there are none or they were not counted: %j',
+  (tokens) => {
+    expect(findings(factsWithTokens(tokens))).toEqual([]);
+  },
+);

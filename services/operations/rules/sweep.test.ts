@@ -9,7 +9,7 @@ const found = (secondsAgo: number, lastSecondsAgo = 0) => {
   );
 };
 
-test('a sweep that fails again and again is reported with its reason, and a single failure is not', () => {
+test('a sweep is reported with its reason only after several failures', () => {
   expect(found(600)).toEqual([]);
   expect(found(601)).toEqual([
     expect.stringMatching(
@@ -18,7 +18,7 @@ test('a sweep that fails again and again is reported with its reason, and a sing
   ]);
 });
 
-test('the last sweep of a generation counts, whichever of its projectors has made it', () => {
+test('the last sweep of a generation counts for all of its projectors', () => {
   const failing = { failingSince: before(3_600), at: before(9), reason: 'not authorized' };
   const swept = (secondsAgo: number) => ({ at: before(secondsAgo), failingSince: null, reason: null });
   const sweeps = (...both: Projector['duties']['sweep'][]) => {

@@ -12,7 +12,7 @@ test.each<Partial<TopicSettings>>([
   { retentionMs: 20_000, retentionBytes: 9 },
   { cleanupPolicy: 'compact,delete' },
   { maxMessageBytes: 67_108_864 },
-])('of a topic with %j a status says nothing', (changes) => expect(withSettings(changes)).toEqual([]));
+])('a topic with %j is no finding', (changes) => expect(withSettings(changes)).toEqual([]));
 
 /** An unsafe setting, words of its finding, and the setting that the fix makes. */
 test.each<[Partial<TopicSettings>, string, string]>([
@@ -30,7 +30,7 @@ test.each<[Partial<TopicSettings>, string, string]>([
   [{ deleteRetentionMs: 172_800_000 }, 'tags: drops tombstones', 'delete.retention.ms=259200000'],
   [{ allowsUncleanElection: true }, 'those records are lost', 'unclean.leader.election.enable=false'],
   [{ maxMessageBytes: 67_108_865 }, 'accepts batches of up to 67108865 bytes', 'max.message.bytes=67108864'],
-])('of a topic with %j a status says so, with the command that corrects it', (changes, text, setting) => {
+])('a topic with %j is a finding with the command that corrects it', (changes, text, setting) => {
   const [first, ...others] = withSettings(changes);
   expect(others).toEqual([]);
   expect(first).toMatchObject({ name: 'topics', severity: 'attention' });
@@ -44,7 +44,7 @@ const logFrom = (low: number) => {
   return { partitions: ['t/0'], ends, leaderEpochs: new Map(), topicIds: new Map(), unreachable: [] };
 };
 
-test('a load cannot end whose partition is gone, or shorter than it was at the start', () => {
+test('a load cannot end if its partition is gone or shorter than at the start', () => {
   const loadTo = [0, 1].map((partition) => ({ topic: 't', partition, low: 0, end: 10 }));
   const texts = found({ log: logFrom(0) }, { generation: { state: 'building', loadTo } });
   expect(texts.flatMap(({ name, text }) => (name === 'load' ? text.split(':')[0] : []))).toEqual([
@@ -53,7 +53,7 @@ test('a load cannot end whose partition is gone, or shorter than it was at the s
   ]);
 });
 
-test('a log that has lost its beginning is named, unless that is accepted or a gap reports it', () => {
+test('a log without its beginning is named unless an operator has accepted it or a gap reports it', () => {
   const lost = (low: number, changes: Changes = {}) =>
     found({ log: logFrom(low) }, changes).flatMap(({ name, text }) =>
       name === 'log-beginnings' ? [text] : [],

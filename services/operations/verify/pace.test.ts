@@ -1,7 +1,7 @@
 import { createPace } from './pace.ts';
 
 /** A clock that moves only while the pace waits, and when a batch takes time. */
-function given(pace: number) {
+function createTestPace(pace: number) {
   let nowMs = 0;
   const waits: number[] = [];
   const wait = async (ms: number) => {
@@ -16,15 +16,15 @@ function given(pace: number) {
   return { batch, waits };
 }
 
-test('the pace waits for the rest of the time that the documents of a batch may take', async () => {
-  const { batch, waits } = given(100);
+test('the pace waits until the time for the documents of a batch is over', async () => {
+  const { batch, waits } = createTestPace(100);
   await batch(100, 300);
   await batch(100, 0);
   expect(waits).toEqual([700, 1_000]);
 });
 
 test('the pace does not catch up after MongoDB was slow', async () => {
-  const { batch, waits } = given(100);
+  const { batch, waits } = createTestPace(100);
   await batch(100, 30_000);
   await batch(100, 100);
   expect(waits).toEqual([900]);

@@ -9,7 +9,7 @@ import { createMetrics } from '../metrics.ts';
 import { createApplier } from './apply.ts';
 
 /** An applier of chunks that each change one tag, the groups that it applies, and a gate that each group waits for. */
-function given({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {
+function createTestApplier({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {
   const groups: string[][] = [];
   let gate = Promise.resolve();
   let applying = 0;
@@ -36,10 +36,10 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   const run = (name: string, count = 1, attempt: Partial<Attempt> = {}) => {
     const tag = created('tag', `tag_${name}`);
     const records = Array.from({ length: count }, (_, offset) => recordOf(tag, offset));
-    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...attempt };
+    const controlled = { signal: new AbortController().signal, onProgress: () => undefined, ...attempt };
     const nowMs = performance.now();
     const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
-    return applier.apply({ topic: 'support.tags', records, arrival }, own);
+    return applier.apply({ topic: 'support.tags', records, arrival }, controlled);
   };
   /** Holds every group until the returned function is called. */
   const hold = () => {
@@ -53,7 +53,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
 
 describe('the applier', () => {
   test('applies the small chunks that wait together', async () => {
-    const { run, groups, hold } = given();
+    const { run, groups, hold } = createTestApplier();
     const release = hold();
     const runs = ['a', 'b', 'c'].map((name) => run(name));
     release();
@@ -63,20 +63,20 @@ describe('the applier', () => {
 
   test('applies the next chunk of a partition together with the chunks that waited for the former group', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
-    const { run, groups, hold } = given();
+    const { run, groups, hold } = createTestApplier();
     const release = hold();
     const next = run('a').then(() => run('c'));
-    const other = run('b');
+    const secondRun = run('b');
     await jest.advanceTimersByTimeAsync(1_000);
     release();
     while (groups.length < 2) await jest.advanceTimersByTimeAsync(1);
     jest.useRealTimers();
-    await Promise.all([next, other]);
+    await Promise.all([next, secondRun]);
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
   test('applies a large chunk immediately, beside others', async () => {
-    const { run, groups, hold } = given();
+    const { run, groups, hold } = createTestApplier();
     const release = hold();
     const runs = [run('a'), run('b', 1_000)];
     await idle();
@@ -86,14 +86,14 @@ describe('the applier', () => {
   });
 
   test('applies each chunk of a failed group separately, so only the faulty chunk fails', async () => {
-    const { run, groups } = given({ fails: (group) => group.includes('b') });
+    const { run, groups } = createTestApplier({ fails: (group) => group.includes('b') });
     const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => run(name)));
     expect(groups).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
   test('applies even large chunks one group at a time while a build loads', async () => {
-    const { run, groups, hold } = given({ isOneAtATime: true });
+    const { run, groups, hold } = createTestApplier({ isOneAtATime: true });
     const release = hold();
     const queued: boolean[] = [];
     const runs = ['a', 'b', 'c'].map((name) =>
@@ -108,13 +108,16 @@ describe('the applier', () => {
   });
 
   test('applies the chunks of a failed group one at a time while a build loads', async () => {
-    const { run, applyingMax } = given({ isOneAtATime: true, fails: (group) => group.length > 1 });
+    const { run, applyingMax } = createTestApplier({
+      isOneAtATime: true,
+      fails: (group) => group.length > 1,
+    });
     await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
     expect(applyingMax()).toBe(1);
   });
 
   test('notifies the waiting chunks when it begins to apply one group at a time', async () => {
-    const { run, setOneAtATime, hold } = given();
+    const { run, setOneAtATime, hold } = createTestApplier();
     const release = hold();
     const notified: boolean[] = [];
     const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void notified.push(isQueued) })];
@@ -125,7 +128,7 @@ describe('the applier', () => {
   });
 
   test('rejects a waiting chunk of a partition that stops', async () => {
-    const { run, groups } = given();
+    const { run, groups } = createTestApplier();
     const first = run('a');
     const stopping = new AbortController();
     const second = run('b', 1, { stopping: stopping.signal });

@@ -1,11 +1,11 @@
 import { KafkaJSNonRetriableError } from 'kafkajs';
-import { given, nothing } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { mebibyte } from '../../../tests/support/memory.ts';
+import { createTestAssignment, nothing } from '../../../tests/support/test-assignment.ts';
 
 test('a stopping assignment fetches no partition', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
-  const { assignment, paused, applied, start, queueRecord } = given(() => batch.promise);
+  const { assignment, paused, applied, start, queueRecord } = createTestAssignment(() => batch.promise);
   const partitions = assignment.replace({ t: [0, 1] }, 'member');
   for (const partition of partitions) start(partition);
   expect([...paused]).toEqual([]);
@@ -20,7 +20,7 @@ test('a stopping assignment fetches no partition', async () => {
 
 test('a partition is resumed beside stuck partitions', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, paused, start, queueRecord } = given(({ topic }) =>
+  const { assignment, paused, start, queueRecord } = createTestAssignment(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
   const memberAssignment = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
@@ -44,9 +44,8 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
   test('a partition applies its queue, and is fetched after the next assignment', async () => {
     const stuck = Promise.withResolvers<typeof nothing>();
-    const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } = given(
-      () => stuck.promise,
-    );
+    const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } =
+      createTestAssignment(() => stuck.promise);
     const partition = assign();
     start(partition);
     // The partition is paused, because its queue exceeds its share.
@@ -65,7 +64,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
   });
 
   test('any other error is thrown', () => {
-    const { positions, assign, start, refuse } = given();
+    const { positions, assign, start, refuse } = createTestAssignment();
     positions.setLoadEnds(new Map());
     start(assign());
     refuse(new TypeError('a bug'));
@@ -75,7 +74,9 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
 test('a reassigned partition is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, assign, applied, paused, start, queueRecord } = given(() => stuck.promise);
+  const { assignment, assign, applied, paused, start, queueRecord } = createTestAssignment(
+    () => stuck.promise,
+  );
   // The partition applies a chunk while it is assigned again.
   const first = assign();
   start(first);
@@ -95,7 +96,7 @@ test('a reassigned partition is not fetched before its start offset is known', a
 test('a partition continues if the same member gets it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
-  const { assignment, assign, paused, start, queueRecord } = given((_, { signal }) => {
+  const { assignment, assign, paused, start, queueRecord } = createTestAssignment((_, { signal }) => {
     signals.push(signal);
     return stuck.promise;
   });

@@ -24,8 +24,8 @@ const allBefore = (topic: string) => topics.slice(0, topics.indexOf(topic));
 function givenLoad(prerequisitesOf: (topic: string) => string[], apply: Apply) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
-  const keysOf = (some: TopicPartitions[]) =>
-    some.flatMap(({ topic, partitions }) =>
+  const keysOf = (topicPartitions: TopicPartitions[]) =>
+    topicPartitions.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
     );
   const assignment = createAssignment(
@@ -44,8 +44,10 @@ function givenLoad(prerequisitesOf: (topic: string) => string[], apply: Apply) {
       positions,
     },
     {
-      pause: (some: unknown) => keysOf(some as TopicPartitions[]).forEach((key) => paused.add(key)),
-      resume: (some: unknown) => keysOf(some as TopicPartitions[]).forEach((key) => paused.delete(key)),
+      pause: (topicPartitions: unknown) =>
+        keysOf(topicPartitions as TopicPartitions[]).forEach((key) => paused.add(key)),
+      resume: (topicPartitions: unknown) =>
+        keysOf(topicPartitions as TopicPartitions[]).forEach((key) => paused.delete(key)),
     },
   );
   const numbers = Array.from({ length: partitionsOfTopic }, (_, index) => index);
@@ -53,7 +55,9 @@ function givenLoad(prerequisitesOf: (topic: string) => string[], apply: Apply) {
     Object.fromEntries(topics.map((topic) => [topic, numbers])),
     'member',
   );
-  positions.setLoadEnds(new Map(partitions.map((one) => [partitionKey(one), batchesOfPartition])));
+  positions.setLoadEnds(
+    new Map(partitions.map((partition) => [partitionKey(partition), batchesOfPartition])),
+  );
   for (const partition of partitions) {
     partition.start(startAt(0), 0);
     assignment.updateFetching(partition);
@@ -62,7 +66,7 @@ function givenLoad(prerequisitesOf: (topic: string) => string[], apply: Apply) {
     partitions,
     /** Delivers a batch of one fetched partition, of the last topic that has one. Returns whether any is fetched. */
     fetch: (): boolean => {
-      const partition = partitions.findLast((one) => !paused.has(partitionKey(one)));
+      const partition = partitions.findLast((candidate) => !paused.has(partitionKey(candidate)));
       if (partition) deliver(partition);
       if (partition) assignment.updateFetching(partition);
       return partition !== undefined;

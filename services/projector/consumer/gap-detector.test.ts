@@ -23,8 +23,8 @@ const fetching = (partition: number) => {
 type Log = { low?: number; end?: number; topicId?: string; leaderEpoch?: number };
 
 /** A partition after one without a gap, and a gap detector for its log. */
-function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
-  const other = fetching(1);
+function createTestDetector(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
+  const otherPartition = fetching(1);
   const partition = fetching(0);
   const asked: [string, number][] = [];
   const detect = createGapDetector({
@@ -50,7 +50,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
       ]);
       let gaps: Awaited<ReturnType<typeof detect>> = [];
       for (let call = 0; call < times; call += 1)
-        gaps = await detect([other, partition], { ends, topicIds, leaderEpochs });
+        gaps = await detect([otherPartition, partition], { ends, topicIds, leaderEpochs });
       return gaps.length === 0 ? null : describeGaps(gaps);
     },
   };
@@ -64,32 +64,32 @@ describe('the gap detector', () => {
     ['begins after the next offset', { low: 6 }, /^t\/0: the records from offset 5 to 5 are gone/],
     ['ends before the next offset', { end: 4 }, /has read the log up to offset 4, .* from 4 on/],
   ])('reports that the log %s after five observations', async (_, log, message) => {
-    const { detect } = given();
+    const { detect } = createTestDetector();
     expect(await detect(log, tooFew)).toBeNull();
     expect(await detect(log, 1)).toMatch(message);
   });
 
   test('reports no gap at the beginning and at the end of the log', async () => {
-    const { detect } = given();
+    const { detect } = createTestDetector();
     expect(await detect({ low: 5, end: 5 }, gapConfirmationsMin * 2)).toBeNull();
   });
 
   test('reports a topic with a different id at the first observation', async () => {
-    const { fetchState, detect } = given();
+    const { fetchState, detect } = createTestDetector();
     fetchState.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
     expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
   test('reports no gap while a topic id is unknown', async () => {
-    const { fetchState, detect } = given();
+    const { fetchState, detect } = createTestDetector();
     expect(await detect({ topicId: 'first' })).toBeNull();
     fetchState.topicId = 'first';
     expect(await detect({})).toBeNull();
   });
 
   test('accepts a topic that was created again before its first record was read', async () => {
-    const { fetchState, detect } = given();
+    const { fetchState, detect } = createTestDetector();
     Object.assign(fetchState, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
     expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
     fetchState.nextOffset = 1;
@@ -97,7 +97,7 @@ describe('the gap detector', () => {
   });
 
   test('forgets a gap that ends, or that an older fetch showed', async () => {
-    const { fetchState, detect } = given();
+    const { fetchState, detect } = createTestDetector();
     expect(await detect({ end: 4 }, tooFew)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
     expect(await detect({ end: 4 }, tooFew)).toBeNull();
@@ -110,7 +110,7 @@ describe('the gap detector', () => {
     ['has lost records, even if it has grown again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['lacks the applied epoch', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
   ])('compares the log of each new leader, which %s', async (_, epochEnd, message) => {
-    const { fetchState, asked, detect } = given(async () => epochEnd);
+    const { fetchState, asked, detect } = createTestDetector(async () => epochEnd);
     const log = { leaderEpoch: 3 };
     const lastGap = await detect(log, gapConfirmationsMin);
     if (message === null) expect(lastGap).toBeNull();
@@ -129,7 +129,9 @@ describe('the gap detector', () => {
       },
       () => ({ leaderEpoch: 2, endOffset: 7 }),
     ];
-    const { fetchState, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
+    const { fetchState, asked, detect } = createTestDetector(
+      async () => answers[asked.length - 1]?.() ?? null,
+    );
     const compared = [];
     for (let call = 0; call < answers.length; call += 1) {
       await detect({ leaderEpoch: 3 });
@@ -139,7 +141,7 @@ describe('the gap detector', () => {
   });
 
   test('compares the log of a waiting batch even if the brokers report no leader epochs', async () => {
-    const { fetchState, asked, detect } = given(async () => ({ leaderEpoch: 2, endOffset: 5 }));
+    const { fetchState, asked, detect } = createTestDetector(async () => ({ leaderEpoch: 2, endOffset: 5 }));
     await detect({ leaderEpoch: -1 });
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 0, compared: 2 });
     fetchState.uncomparedEpoch = 4;
@@ -148,7 +150,7 @@ describe('the gap detector', () => {
   });
 
   test('the detector asks only after a change of leader, once a record was read', async () => {
-    const { fetchState, asked, detect } = given();
+    const { fetchState, asked, detect } = createTestDetector();
     await detect({});
     fetchState.leaderEpoch = -1;
     await detect({ leaderEpoch: 3 });

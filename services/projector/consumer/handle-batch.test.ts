@@ -1,6 +1,6 @@
-import { type Fetched, given } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { startAt } from '../../../tests/support/start-partition.ts';
+import { createTestAssignment, type Fetched } from '../../../tests/support/test-assignment.ts';
 import { createGapDetector, gapConfirmationsMin } from './gap-detector.ts';
 
 describe('a fetched batch', () => {
@@ -30,7 +30,7 @@ describe('a fetched batch', () => {
       expected: { position: 5 },
     },
   ])('$name', async ({ startOffset, batch, expected }) => {
-    const { assign, start, applied, seeks, resolved, deliver, fetchedRecords } = given();
+    const { assign, start, applied, seeks, resolved, deliver, fetchedRecords } = createTestAssignment();
     const partition = assign();
     if (startOffset !== null) start(partition, startOffset);
     deliver(batch);
@@ -50,7 +50,7 @@ describe('a fetched batch', () => {
   ])(
     'fetched from $name the next offset is not applied, and the next offset is fetched again',
     async ({ from, offsets, to }) => {
-      const { assign, start, applied, seeks, resolved, deliver } = given();
+      const { assign, start, applied, seeks, resolved, deliver } = createTestAssignment();
       const partition = assign();
       start(partition, 5);
       deliver({ from, offsets, to });
@@ -65,7 +65,7 @@ describe('a fetched batch', () => {
   );
 
   test('is applied up to the load end, and fetched again from there after the load', async () => {
-    const { positions, assign, start, paused, applied, resolved, deliver } = given();
+    const { positions, assign, start, paused, applied, resolved, deliver } = createTestAssignment();
     positions.setLoadEnds(new Map([['t/0', 2]]));
     const partition = assign();
     start(partition);
@@ -96,7 +96,7 @@ describe('a batch of a new leader', () => {
 
   /** A partition that has read offsets 0 to 4 of the leader of epoch 2. The leader of epoch 3 has the log up to 9. */
   function givenElection(oldEpochEnd: number) {
-    const { assignment, assign, applied, resolved, paused, deliver } = given();
+    const { assignment, assign, applied, resolved, paused, deliver } = createTestAssignment();
     const partition = assign();
     partition.start({ ...startAt(5), leaderEpoch: 2, comparedEpoch: 2 }, 5);
     assignment.updateFetching(partition);
@@ -156,7 +156,7 @@ describe('a partition that its broker cannot read', () => {
   afterEach(() => jest.useRealTimers());
 
   test('the partition is fetched again from the same offset once a second', () => {
-    const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
+    const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = createTestAssignment();
     const partition = assign();
     start(partition);
     const cause = () => partition.snapshot().cause;
@@ -185,7 +185,7 @@ describe('a partition that its broker cannot read', () => {
   });
 
   test('the partition stays paused after a new assignment or a stop', async () => {
-    const { assignment, assign, start, paused, deliverError } = given();
+    const { assignment, assign, start, paused, deliverError } = createTestAssignment();
     start(assign());
     deliverError(0, 'UNKNOWN');
     const next = assign();

@@ -1,6 +1,6 @@
 import { createByteShares, filledPart, shareOf } from './byte-shares.ts';
 
-function given(shareBytes = 80) {
+function createTestShares(shareBytes = 80) {
   let clock = 0;
   const measured: number[] = [];
   const stored = new Map<string, number>();
@@ -21,7 +21,7 @@ function given(shareBytes = 80) {
 
 test('each topic has the same share, even if another topic exceeds its share', async () => {
   expect(shareOf(11, Array.from({ length: 11 }, String))).toBe(1024 * 1024);
-  const { shares, stored } = given();
+  const { shares, stored } = createTestShares();
   stored.set('flooded', 90);
   expect([await shares.left('flooded'), await shares.left('other')]).toEqual([-10, 80]);
   expect(await shares.filled()).toBe(90 / 80);
@@ -29,7 +29,7 @@ test('each topic has the same share, even if another topic exceeds its share', a
 });
 
 test('the stored bytes are measured again after five seconds or an eighth of a share', async () => {
-  const { shares, measured, wait } = given();
+  const { shares, measured, wait } = createTestShares();
   await shares.left('a');
   shares.add('a', 10);
   expect(measured).toEqual([0]);

@@ -24,8 +24,8 @@ const unreadable = (text: string, key: Buffer | null = null, headers = {}) => ({
 });
 
 test('an unreadable record has as subjects the ids that are whole words in its value or headers', () => {
-  const given = unreadable('{"a":"xconv_1 my-conv_2 conv_3', null, { ce_subject: 'conv_4' });
-  expect(subjectsOf('conversation', given).sort()).toEqual(['conv_3', 'conv_4']);
+  const unreadableRecord = unreadable('{"a":"xconv_1 my-conv_2 conv_3', null, { ce_subject: 'conv_4' });
+  expect(subjectsOf('conversation', unreadableRecord).sort()).toEqual(['conv_3', 'conv_4']);
 });
 
 test('a record has at most 100 subjects', () => {

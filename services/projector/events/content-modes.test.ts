@@ -17,8 +17,10 @@ import { parse } from './parse.ts';
 type Outcome = 'applied' | 'rejected';
 
 /** The outcome of an event in each content mode. A dead letter is made of each, as if it were rejected. */
-function outcomes(kind: Kind, data: object, given: Given = {}): Outcome[] {
-  const records = Object.values(contentModes).map((inMode) => inMode({ kind, data, given }));
+function outcomes(kind: Kind, data: object, attributeChanges: Given = {}): Outcome[] {
+  const records = Object.values(contentModes).map((inMode) =>
+    inMode({ kind, data, changes: attributeChanges }),
+  );
   const parsed = records.map((record) => parse(kind, record));
   const failed: string[] = [];
   for (const record of records)
@@ -95,7 +97,7 @@ describe('in every content mode, an event', () => {
 test('a record with any timestamp is parsed', () => {
   for (const timestampMs of [-1, -(2 ** 63), 2 ** 63, 8.64e15 + 1]) {
     for (const inMode of Object.values(contentModes)) {
-      const record = inMode({ kind: 'tag', data: examples.tag, given: { time: undefined } });
+      const record = inMode({ kind: 'tag', data: examples.tag, changes: { time: undefined } });
       const position = { ...record.position, timestampMs };
       expect(parse('tag', { ...record, position })).toHaveProperty('change');
       expect(parse('tag', { ...record, value: null, position })).toHaveProperty('change');

@@ -39,8 +39,8 @@ test.each(boundedLists)(
     expect(issueWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
     // A list that an event may omit may also be null.
     const absent = issueWith(undefined) === null ? [] : [undefined, null];
-    for (const other of [...absent, 'tag_1', { length: 1, 0: 'tag_1' }])
-      expect(issueWith(other)).toContain(`${path}: Invalid input: expected array`);
+    for (const invalid of [...absent, 'tag_1', { length: 1, 0: 'tag_1' }])
+      expect(issueWith(invalid)).toContain(`${path}: Invalid input: expected array`);
     // Each invalid element would be one more issue, if it was checked.
     expect(issueWith(Array(1_000_000).fill(7))).toBe(`${path}: must have 1000 items or fewer`);
   },

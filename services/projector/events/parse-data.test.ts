@@ -40,8 +40,8 @@ test.each(kinds.filter((kind) => resources[kind].idPrefix !== ''))(
 );
 
 test('data with the id of another entity is rejected', () => {
-  const other = record(bytes({ ...attributes, data: { id: 'tag_2', name: 'Other' } }));
-  expect(parse('tag', other)).toEqual({
+  const otherEntity = record(bytes({ ...attributes, data: { id: 'tag_2', name: 'Other' } }));
+  expect(parse('tag', otherEntity)).toEqual({
     rejected: { reason: 'key_mismatch', detail: 'data.id: must equal the subject' },
   });
 });
@@ -56,19 +56,19 @@ test.each([[undefined], [null], ['{"id":"tag_1"}'], [[]], [{ id: 'tag_1' }]])(
 );
 
 describe('the rate limit of a key', () => {
-  const given = (rateLimit: unknown) =>
+  const parseWithLimit = (rateLimit: unknown) =>
     parse('apiKey', withData('apiKey', { ...examples.apiKey, rateLimit }));
 
   test.each([1, 500, Number.MAX_SAFE_INTEGER, null])('%j is kept', (rateLimit) => {
-    expect(given(rateLimit)).toMatchObject({ change: { op: 'upsert', state: { rateLimit } } });
+    expect(parseWithLimit(rateLimit)).toMatchObject({ change: { op: 'upsert', state: { rateLimit } } });
   });
 
   test('an absent limit is read as null', () => {
-    expect(given(undefined)).toMatchObject({ change: { state: { rateLimit: null } } });
+    expect(parseWithLimit(undefined)).toMatchObject({ change: { state: { rateLimit: null } } });
   });
 
   test.each([0, -1, 1.5, 2 ** 53, '500', true, []])('%j is rejected', (rateLimit) => {
-    expect(given(rateLimit)).toMatchObject({
+    expect(parseWithLimit(rateLimit)).toMatchObject({
       rejected: { reason: 'bad_data', detail: matching(/^data\.rateLimit: /) },
     });
   });
@@ -98,7 +98,7 @@ test('a rejection names the first path and its rule, without list indexes and va
 test('parse never throws for random bytes, headers, attributes and data', () => {
   const headerValue = fc.oneof(
     fc.string(),
-    fc.uint8Array().map((given) => Buffer.from(given)),
+    fc.uint8Array().map((content) => Buffer.from(content)),
     fc.constant(null),
   );
   const anyHeaders = fc.dictionary(
@@ -106,7 +106,7 @@ test('parse never throws for random bytes, headers, attributes and data', () => 
     fc.oneof(headerValue, fc.array(headerValue)),
   );
   const anyBytes = fc.option(
-    fc.oneof(fc.uint8Array(), fc.json()).map((given) => Buffer.from(given)),
+    fc.oneof(fc.uint8Array(), fc.json()).map((content) => Buffer.from(content)),
     { nil: null },
   );
   const names = [...Object.keys(attributes), 'data', 'data_base64'];
@@ -126,14 +126,14 @@ test('parse never throws for random bytes, headers, attributes and data', () => 
         const [headers, event, data] = any;
         const { id } = examples[anyKind];
         const typed = { ...attributes, type: `support.${anyKind}.updated.v1`, subject: id };
-        for (const given of [
+        for (const example of [
           { ...record(value), key, headers: rawHeaders(headers) },
           record(bytes(event), {}, id),
           record(bytes({ ...typed, ...event }), {}, id),
           record(bytes({ ...typed, data_base64: event.data_base64 }), {}, id),
           record(bytes({ ...typed, data: { ...examples[anyKind], ...data } }), {}, id),
         ]) {
-          const parsed = parse(anyKind, given);
+          const parsed = parse(anyKind, example);
           expect('change' in parsed !== 'rejected' in parsed).toBe(true);
         }
       },

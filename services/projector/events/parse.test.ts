@@ -51,8 +51,8 @@ describe('content modes', () => {
     ['binary with headers as strings', binary(tagBytes(), {}, { ce_id: 'evt_2', 'content-type': 'a/b' })],
     ['binary, one header twice', binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] })],
     ['binary, odd headers', binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) })],
-  ])('%s is parsed as an upsert', (_, given) => {
-    expect(parse('tag', given)).toEqual(upsert);
+  ])('%s is parsed as an upsert', (_, received) => {
+    expect(parse('tag', received)).toEqual(upsert);
   });
 
   test.each<[string, KafkaRecord, object]>([
@@ -67,8 +67,8 @@ describe('content modes', () => {
     ['a null value', record(null), tombstone],
     ['null, other headers', record(null, { 'content-type': 'application/json', trace: 'a' }), tombstone],
     ['a null value with headers of another event type', binary(null), tombstone],
-  ])('%s is parsed as a deletion', (_, given, expected) => {
-    expect(parse('tag', given)).toEqual(expected);
+  ])('%s is parsed as a deletion', (_, received, expected) => {
+    expect(parse('tag', received)).toEqual(expected);
   });
 
   test('empty and unknown headers are ignored', () => {
@@ -127,9 +127,9 @@ describe('the envelope', () => {
     ['version 2^53', { entityversion: 2 ** 53 }, 'must not exceed'],
     ['version 2^53 in digits', { entityversion: '9007199254740992' }, 'must not exceed'],
     ['a version of 400 digits', { entityversion: '9'.repeat(400) }, 'must not exceed'],
-  ])('%s is rejected in both content modes', (_, given, ...expected) => {
-    expect(parse('tag', structured(given))).toEqual(rejected(...expected));
-    expect(parse('tag', binary(tagBytes(), given))).toEqual(rejected(...expected));
+  ])('%s is rejected in both content modes', (_, attributeChanges, ...expected) => {
+    expect(parse('tag', structured(attributeChanges))).toEqual(rejected(...expected));
+    expect(parse('tag', binary(tagBytes(), attributeChanges))).toEqual(rejected(...expected));
   });
 
   test.each<[name: string, given: KafkaRecord, detail: string | RegExp, reason?: string]>([
@@ -171,7 +171,7 @@ describe('the envelope', () => {
     ['a later deletion', binary(null, { type: 'support.tag.deleted.v2' }), 'type: ', 'unknown_type'],
     ['another deletion', binary(null, { type: 'support.user.deleted.v1' }), 'type: ', 'unknown_type'],
     ['no version, deleted', binary(null, { type: deleted, entityversion: undefined }), 'entityversion'],
-  ])('%s is rejected', (_, given, ...expected) => {
-    expect(parse('tag', given)).toEqual(rejected(...expected));
+  ])('%s is rejected', (_, received, ...expected) => {
+    expect(parse('tag', received)).toEqual(rejected(...expected));
   });
 });

@@ -136,18 +136,18 @@ test.each([true, false])(
         tombstonePosition: positionAt(0, random.int(5)),
       };
       const change = randomChange(random, positionAt(random.int(2), random.int(10)));
-      const other = evolve({ ...known, state: { id: 'x' } }, change, rules).entity as Entity;
+      const otherEntity = evolve({ ...known, state: { id: 'x' } }, change, rules).entity as Entity;
       const { op } = change;
       const purged = { ...known, expiresAt: day(40) };
       const { entity, changed } = evolve(purged, change, rules);
       expect({ seed, changed }).toEqual({ seed, changed: !isDeepStrictEqual(entity, purged) });
-      if (other.deletedAt) expect({ seed, entity }).toEqual({ seed, entity: other });
+      if (otherEntity.deletedAt) expect({ seed, entity }).toEqual({ seed, entity: otherEntity });
       else if (op === 'upsert' && change.version >= known.version)
-        expect({ seed, entity }).toEqual({ seed, entity: { ...other, state: change.state } });
+        expect({ seed, entity }).toEqual({ seed, entity: { ...otherEntity, state: change.state } });
       else
         expect({ seed, entity }).toEqual({
           seed,
-          entity: { ...other, state: undefined, expiresAt: day(40) },
+          entity: { ...otherEntity, state: undefined, expiresAt: day(40) },
         });
     }
   },

@@ -8,7 +8,7 @@ import { applyTogether } from './fan-out.ts';
 import type { Store } from './store.ts';
 
 /** Applies one change of each kind together, to a store whose writes the test ends. */
-function given(...kinds: Kind[]) {
+function applyOneChangeOfEach(...kinds: Kind[]) {
   const memory = memoryStore(emptyData());
   const writing = new Map<Kind, PromiseWithResolvers<void>>();
   const write: Store['write'] = async (kind, writes) => {
@@ -28,14 +28,14 @@ function given(...kinds: Kind[]) {
 
 describe('changes of several kinds that are applied together', () => {
   test('are written at the same time if the kinds do not refer to each other', async () => {
-    const { applied, begun, writing } = given('ticket', 'message');
+    const { applied, begun, writing } = applyOneChangeOfEach('ticket', 'message');
     expect(await begun()).toEqual(['message', 'ticket']);
     for (const { resolve } of writing.values()) resolve();
     await applied;
   });
 
   test('are written after the kinds to which they refer', async () => {
-    const { applied, begun, writing } = given('ticket', 'conversation');
+    const { applied, begun, writing } = applyOneChangeOfEach('ticket', 'conversation');
     expect(await begun()).toEqual(['conversation']);
     writing.get('conversation')?.resolve();
     expect(await begun()).toEqual(['conversation', 'ticket']);
@@ -44,7 +44,7 @@ describe('changes of several kinds that are applied together', () => {
   });
 
   test('have all ended when the caller receives an error', async () => {
-    const { applied, begun, writing } = given('ticket', 'message');
+    const { applied, begun, writing } = applyOneChangeOfEach('ticket', 'message');
     await begun();
     let hasEnded = false;
     const ended = applied

@@ -18,7 +18,10 @@ const tag = created('tag', 'tag_1');
 const settled: WriteResult = { conflicted: new Map(), refused: new Map() };
 
 /** A store in memory whose writes end by `outcome`, by their number from 1 on; null: as the store does. */
-function given(outcome: (write: number) => WriteResult | null, overrides: Partial<UpdateDeps> = {}) {
+function createTestStore(
+  outcome: (write: number) => WriteResult | null,
+  overrides: Partial<UpdateDeps> = {},
+) {
   const data = emptyData();
   const memory = memoryStore(data);
   const pauses: number[] = [];
@@ -50,14 +53,16 @@ const refusal: WriteResult = { ...settled, refused: new Map([['tag_1', 'refused'
 
 describe('rounds without progress', () => {
   test('have no pause at first', async () => {
-    const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? conflictWith(null) : null));
+    const { deps, pauses, stalls, stored } = createTestStore((write) =>
+      write <= 2 ? conflictWith(null) : null,
+    );
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(stored('tag', 'tag_1')).toBeDefined();
     expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
   test('have growing pauses of up to five seconds, and a report every ten rounds', async () => {
-    const { deps, pauses, stalls } = given((write) => (write <= 40 ? conflictWith(null) : null));
+    const { deps, pauses, stalls } = createTestStore((write) => (write <= 40 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(pauses).toHaveLength(38);
     for (const [index, ms] of pauses.entries()) {
@@ -71,7 +76,7 @@ describe('rounds without progress', () => {
 
   test('end when the worker loses its partition', async () => {
     const ending = new AbortController();
-    const { deps } = given(() => conflictWith(null), {
+    const { deps } = createTestStore(() => conflictWith(null), {
       signal: ending.signal,
       onStalled: () => ending.abort(new Error('revoked')),
     });
@@ -80,7 +85,7 @@ describe('rounds without progress', () => {
   });
 
   test('end a group of chunks, so each chunk is applied separately', async () => {
-    const { deps } = given(() => conflictWith(null));
+    const { deps } = createTestStore(() => conflictWith(null));
     const marked: string[] = [];
     const chunk = (id: string) => {
       const attempt = {
@@ -101,7 +106,7 @@ describe('a write that conflicts', () => {
   const taken = 'its key is taken';
 
   test('a write that conflicts again and again with the same stored document makes its record a dead letter', async () => {
-    const { deps, writes, stored } = given(() => conflictWith(taken));
+    const { deps, writes, stored } = createTestStore(() => conflictWith(taken));
     const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(rejections.map(({ rejection }) => rejection)).toEqual([
       { reason: 'refused_by_store', detail: taken },
@@ -112,7 +117,7 @@ describe('a write that conflicts', () => {
 
   test('a write that conflicts with ever new writes makes no dead letter', async () => {
     let revision = 0;
-    const { deps, stored } = given(() => null);
+    const { deps, stored } = createTestStore(() => null);
     const store: Store = {
       ...deps.store,
       write: async (kind, batch) => {
@@ -136,7 +141,7 @@ describe('a write that conflicts', () => {
   });
 
   test('a write that conflicts because of a rollback makes no dead letter', async () => {
-    const { deps, stored } = given((write) => (write <= 30 ? conflictWith(null) : null));
+    const { deps, stored } = createTestStore((write) => (write <= 30 ? conflictWith(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(stored('tag', 'tag_1')).toBeDefined();
   });
@@ -144,7 +149,7 @@ describe('a write that conflicts', () => {
 
 describe('a deletion that the store refuses', () => {
   test('becomes a dead letter that erases no other dead letter', async () => {
-    const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
+    const { deps, stored, notRefreshed } = createTestStore((write) => (write === 2 ? refusal : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     const records = [recordOf(deletionOf(tag, 2), 2)];
     const { changes, rejected } = await applyRecords(deps, 'tag', records);

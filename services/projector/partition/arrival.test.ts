@@ -1,6 +1,6 @@
-import { batch, nothingApplied } from '../../../tests/support/given-attempts.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { received, startPartition } from '../../../tests/support/start-partition.ts';
+import { batch, nothingApplied } from '../../../tests/support/test-partition.ts';
 
 test('a chunk that arrives while another chunk is applied is the next after the end of that chunk', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });

@@ -1,5 +1,5 @@
-import { given, until } from '../../../tests/support/given-attempts.ts';
 import { createPartition, startAt } from '../../../tests/support/start-partition.ts';
+import { createTestPartition, until } from '../../../tests/support/test-partition.ts';
 import type { Partition } from './partition.ts';
 
 describe('the cause for which the records of a partition wait', () => {
@@ -26,7 +26,7 @@ describe('the cause for which the records of a partition wait', () => {
   });
 
   test('the cause follows the reports of the attempt', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     const first = await attempt(0);
     first.onQueued?.(true);
     expect(causeOf(partition)).toBe('one_at_a_time');
@@ -52,7 +52,7 @@ describe('the cause for which the records of a partition wait', () => {
   });
 
   test('the cause stays the failure while the documents of the next attempt are written again and again', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     (await attempt(0)).fail();
     const second = await attempt(1);
     second.onConflicting?.();
@@ -79,13 +79,13 @@ describe('the cause for which the records of a partition wait', () => {
     ['before the last stable offset follows the state', { end: 12, stable: 9 }, 'fan_out'],
     ['without an open transaction follows the state', { end: 9, stable: 9 }, 'fan_out'],
   ])('%s', async (_, log, cause) => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     (await attempt(0)).onFanOut?.(1);
     expect(partition.snapshot(log).cause).toBe(cause);
   });
 
   test('is the broker that cannot read the partition, once the fetched records are applied', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     (await attempt(0)).fail();
     partition.fetchState.onFetchFailed('UNKNOWN');
     const secondAttempt = await attempt(1);
@@ -118,7 +118,7 @@ describe('the cause for which the records of a partition wait', () => {
     const waiting = startedAt(5);
     waiting.onFetched();
     expect(progress(waiting)).toBe(1);
-    const { partition: applying, attempt } = given();
+    const { partition: applying, attempt } = createTestPartition();
     await attempt(0);
     const countBefore = progress(applying);
     applying.onFetched();

@@ -2,7 +2,6 @@ import { AssertionError } from 'node:assert';
 import { MongoNetworkError } from 'mongodb';
 import { createLogOutput } from '../../../shared/runtime/log-output.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { matching } from '../../../tests/support/matchers.ts';
 import {
@@ -11,6 +10,7 @@ import {
   startAt,
   startPartition,
 } from '../../../tests/support/start-partition.ts';
+import { batch, createTestPartition, nothingApplied, until } from '../../../tests/support/test-partition.ts';
 import { createBudget } from './budget.ts';
 import type { PartitionDeps } from './partition.ts';
 import { createRecordQueue, type RecordQueue } from './record-queue.ts';
@@ -68,7 +68,7 @@ test('the pauses after failed attempts grow to ten seconds', async () => {
 
 describe('the position of a partition', () => {
   test('the position stays before a batch until an attempt succeeds', async () => {
-    const { partition, attempts, attempt, applied } = given();
+    const { partition, attempts, attempt, applied } = createTestPartition();
     (await attempt(0)).fail();
     const secondAttempt = await attempt(1);
     expect({ position: partition.position, attempts: attempts.map(({ offsets }) => offsets) }).toEqual({
@@ -84,7 +84,7 @@ describe('the position of a partition', () => {
   });
 
   test('the position stays before a batch that is aborted', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     const { signal, fail } = await attempt(0);
     const stopped = partition.stop(0);
     await until(() => signal.aborted);
@@ -97,18 +97,18 @@ describe('the position of a partition', () => {
 
 test('a partition reads the skips before each attempt except the first', async () => {
   const reads: number[] = [];
-  const givenSkips: unknown[] = [];
+  const receivedSkips: unknown[] = [];
   const partition = startPartition(5, {
     readSkips: async () =>
-      new Map([[7, { reason: 'skipped', detail: `read ${reads.push(givenSkips.length)}` }]]),
+      new Map([[7, { reason: 'skipped', detail: `read ${reads.push(receivedSkips.length)}` }]]),
     apply: async ({ skipped }) => {
-      if (givenSkips.push(skipped?.get(7)?.detail) < 3) throw new Error('refused by MongoDB');
+      if (receivedSkips.push(skipped?.get(7)?.detail) < 3) throw new Error('refused by MongoDB');
       return nothingApplied;
     },
   });
   partition.receive(received([batch(8, 5, 7)], 9));
   await until(() => partition.position === 9);
-  expect({ reads, given: givenSkips }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
+  expect({ reads, given: receivedSkips }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
   // The first attempt of the next batch reads no skips.
   partition.receive(received([batch(9, 9)], 10));
   await until(() => partition.position === 10);
@@ -117,7 +117,7 @@ test('a partition reads the skips before each attempt except the first', async (
 
 describe('the progress count of a partition', () => {
   test('the count grows while MongoDB is away, but not while MongoDB refuses the batch', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     const counts: number[] = [];
     for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
       (await attempt(counts.length)).fail(error);
@@ -129,7 +129,7 @@ describe('the progress count of a partition', () => {
   });
 
   test('the count grows only when an attempt gets further than every attempt before it', async () => {
-    const { partition, attempt } = given();
+    const { partition, attempt } = createTestPartition();
     // The first attempt completes two parts and fails.
     const first = await attempt(0);
     for (let chunk = 0; chunk < 2; chunk += 1) first.onProgress();

@@ -21,7 +21,7 @@ const batch = (from: number, to: number, changes: Partial<ExampleBatch> = {}) =>
 /** A budget without a collection of garbage. */
 const budgetOf = (bytesMax: number) => createBudget(bytesMax, () => undefined);
 
-const given = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
+const queueOf = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
   createRecordQueue({ partition: 3, loadWithinBudget: budget, chunkBytesMax: () => chunkBytesMax });
 
 const withByte = (bytes: Buffer, at: number, value: number) => Buffer.from(bytes).fill(value, at, at + 1);
@@ -48,7 +48,7 @@ describe('a record', () => {
   test('is decoded as it was written, with any codec', async () => {
     const headers = rawHeaders({ ce_id: ['a', null, 'b'], x: Buffer.from([0xff]) });
     for (const changes of [{}, { compressed: gzip }]) {
-      const queue = given();
+      const queue = queueOf();
       queue.push([batch(5, 6, { ...changes, records: [{ offset: 5, key: 'k', headers }] })], 6);
       const { records } = await queue.take(5);
       expect(records).toMatchObject([{ key: Buffer.from('k'), value: Buffer.from('value') }]);
@@ -58,7 +58,7 @@ describe('a record', () => {
   });
 
   test('of a batch that is taken in parts keeps only its part in memory', async () => {
-    const queue = given(10_000);
+    const queue = queueOf(10_000);
     queue.push([batch(0, 2_000, { compressed: gzip })], 2_000);
     let next = 0;
     while (!queue.isEmpty()) {
@@ -70,7 +70,7 @@ describe('a record', () => {
   });
 
   test('before the position is not taken', async () => {
-    const queue = given();
+    const queue = queueOf();
     queue.push([batch(0, 10, { compressed: gzip })], 10);
     expect(await drain(queue, 8)).toEqual({ chunks: [[8, 9]], positions: [10] });
   });
@@ -78,13 +78,13 @@ describe('a record', () => {
 
 describe('a chunk', () => {
   test('joins small batches, and ends after the control records that follow', async () => {
-    const queue = given();
+    const queue = queueOf();
     queue.push([batch(0, 1), batch(1, 3, { compressed: gzip }), batch(4, 5)], 9);
     expect(await drain(queue, 0)).toEqual({ chunks: [[0, 1, 2, 4]], positions: [9] });
   });
 
   test('has a bounded number of records', async () => {
-    const queue = given();
+    const queue = queueOf();
     queue.push([batch(0, 800), batch(800, 1_600), batch(1_600, 4_000, { compressed: gzip })], 4_000);
     const { chunks } = await drain(queue, 0);
     expect(chunks.map(({ length }) => length)).toEqual([800, 800, 1_000, 1_000, 400]);
@@ -96,16 +96,16 @@ describe('a chunk', () => {
     ['plain', {}],
     ['compressed', { compressed: gzip }],
   ])('has bounded bytes, but at least one record (%s)', async (_, changes) => {
-    const queue = given(250);
+    const queue = queueOf(250);
     queue.push([batch(0, 5, changes)], 5);
     expect((await drain(queue, 0)).chunks).toEqual([[0, 1], [2, 3], [4]]);
-    const tight = given(1);
+    const tight = queueOf(1);
     tight.push([batch(0, 2, changes)], 2);
     expect((await drain(tight, 0)).chunks).toEqual([[0], [1]]);
   });
 
   test('continues in a batch whose memory was given back', async () => {
-    const queue = given(250);
+    const queue = queueOf(250);
     queue.push([batch(0, 5, { compressed: gzip })], 5);
     expect((await drain(queue, 0, queue.releaseBatch)).chunks).toEqual([[0, 1], [2, 3], [4]]);
   });
@@ -117,7 +117,7 @@ describe('a batch that cannot be decoded', () => {
   const first = async (queue: RecordQueue, position: number) => (await queue.take(position)).records[0];
 
   test('is taken as one record that stands for the batch', async () => {
-    const queue = given();
+    const queue = queueOf();
     const broken = corrupt(2, 5);
     queue.push([batch(0, 2), broken, batch(5, 6)], 6);
     expect((await queue.take(0)).records.map(({ position }) => position.offset)).toEqual([0, 1]);
@@ -131,12 +131,12 @@ describe('a batch that cannot be decoded', () => {
 
   test('from a record on yields the records before it', async () => {
     const records = (bytes: Buffer) => gzipSync(bytes.subarray(0, 250));
-    const queue = given();
+    const queue = queueOf();
     queue.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
     expect((await queue.take(0)).records.map(({ position }) => position.offset)).toEqual([0, 1]);
     expect(await first(queue, 2)).toMatchObject({ position: { offset: 2 } });
     // A projector that starts at this offset gets the same record with the error.
-    const again = given();
+    const again = queueOf();
     again.push([batch(0, 5, { compressed: { codec: 1, by: records } })], 5);
     expect(await first(again, 2)).toMatchObject({ position: { offset: 2 } });
   });
@@ -151,7 +151,7 @@ describe('a batch that cannot be decoded', () => {
     ['a negative count', { ...batch(0, 1), bytes: withByte(batch(0, 1).bytes, 57, 0xff) }, /negative/],
     ['a few bytes', { ...batch(0, 1), bytes: batch(0, 1).bytes.subarray(0, 17) }, /./],
   ])('because of %s has the cause in its record', async (_, broken, message) => {
-    const queue = given();
+    const queue = queueOf();
     queue.push([broken], 1);
     const record = await first(queue, 0);
     expect(record?.undecodable).toMatch(message);
@@ -161,7 +161,7 @@ describe('a batch that cannot be decoded', () => {
 
 test('a batch above its share counts as queued until the records that were taken last are released', async () => {
   const large = batch(0, 3);
-  const queue = given(300);
+  const queue = queueOf(300);
   queue.push([large, batch(3, 4)], 4);
   const both = queue.bytes();
   queue.release(await queue.take(0));
@@ -181,7 +181,7 @@ describe('the memory of decompressed batches', () => {
   ])('is awaited by a batch, but not by the records before it (%s)', async (error) => {
     let isLacking = true;
     const budget = budgetOf(1_000_000);
-    const queue = given(1_000_000, (load) => {
+    const queue = queueOf(1_000_000, (load) => {
       if (isLacking) throw error;
       return budget(load);
     });
@@ -194,23 +194,23 @@ describe('the memory of decompressed batches', () => {
 
   test('is shared by all partitions', async () => {
     const budget = budgetOf(1_000);
-    const one = given(250, budget);
-    const two = given(250, budget);
-    const three = given(250, budget);
-    for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
+    const first = queueOf(250, budget);
+    const second = queueOf(250, budget);
+    const third = queueOf(250, budget);
+    for (const queue of [first, second, third]) queue.push([batch(0, 9, { compressed: gzip })], 9);
     // The first partition takes the whole budget.
-    await one.take(0);
-    const second = two.take(0);
-    const third = three.take(0);
-    expect([await isPending(second), await isPending(third)]).toEqual([true, true]);
+    await first.take(0);
+    const takingSecond = second.take(0);
+    const takingThird = third.take(0);
+    expect([await isPending(takingSecond), await isPending(takingThird)]).toEqual([true, true]);
     // The others get the budget one after the other.
-    one.releaseBatch();
-    await second;
-    expect(await isPending(third)).toBe(true);
-    two.close();
-    await third;
-    three.close();
-    expect((await drain(one, 2, one.releaseBatch)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
+    first.releaseBatch();
+    await takingSecond;
+    expect(await isPending(takingThird)).toBe(true);
+    second.close();
+    await takingThird;
+    third.close();
+    expect((await drain(first, 2, first.releaseBatch)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
   });
 
   test.each([
@@ -218,18 +218,18 @@ describe('the memory of decompressed batches', () => {
     ['a part of a batch', 2],
   ])('that %s takes beyond its share is released once the records are applied', async (_, records) => {
     const budget = budgetOf(150);
-    const one = given(50, budget);
-    const two = given(50, budget);
-    for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
-    const large = await one.take(0);
+    const first = queueOf(50, budget);
+    const second = queueOf(50, budget);
+    for (const queue of [first, second]) queue.push([batch(0, records, { compressed: gzip })], records);
+    const large = await first.take(0);
     // Its partition releases the batch while it applies the record, which is still in memory.
-    one.releaseBatch(large);
-    const second = two.take(0);
-    expect(await isPending(second)).toBe(true);
-    one.release(large);
-    one.releaseBatch();
-    await second;
-    for (const queue of [one, two]) queue.close();
+    first.releaseBatch(large);
+    const takingSecond = second.take(0);
+    expect(await isPending(takingSecond)).toBe(true);
+    first.release(large);
+    first.releaseBatch();
+    await takingSecond;
+    for (const queue of [first, second]) queue.close();
   });
 
   test('is not taken by a load while a value exceeds the budget', async () => {
@@ -267,7 +267,7 @@ describe('the memory of decompressed batches', () => {
   });
 
   test('is not taken twice by a record beyond the share of its partition', async () => {
-    const queue = given(50);
+    const queue = queueOf(50);
     queue.push([batch(0, 3, { compressed: gzip })], 3);
     const { records } = await queue.take(0);
     expect(records[0]?.value?.buffer).toBe((await queue.take(1)).records[0]?.value?.buffer);
@@ -275,11 +275,11 @@ describe('the memory of decompressed batches', () => {
 
   test('is not needed for records that are not compressed', async () => {
     const budget = budgetOf(1_000);
-    const one = given(250, budget);
-    const two = given(250, budget);
-    one.push([batch(0, 9, { compressed: gzip })], 9);
-    two.push([batch(0, 9)], 9);
-    await one.take(0);
-    expect((await drain(two, 0)).chunks.flat()).toEqual(range(0, 9));
+    const first = queueOf(250, budget);
+    const second = queueOf(250, budget);
+    first.push([batch(0, 9, { compressed: gzip })], 9);
+    second.push([batch(0, 9)], 9);
+    await first.take(0);
+    expect((await drain(second, 0)).chunks.flat()).toEqual(range(0, 9));
   });
 });

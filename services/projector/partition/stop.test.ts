@@ -1,10 +1,10 @@
 import { MongoNetworkError } from 'mongodb';
-import { batch, given } from '../../../tests/support/given-attempts.ts';
 import { idle } from '../../../tests/support/idle.ts';
 import { received, startPartition } from '../../../tests/support/start-partition.ts';
+import { batch, createTestPartition } from '../../../tests/support/test-partition.ts';
 
 test('a stopped partition finishes its batch and starts no other one', async () => {
-  const { partition, attempts, attempt } = given();
+  const { partition, attempts, attempt } = createTestPartition();
   const first = await attempt(0);
   partition.receive(received([batch(9, 9)], 10));
   const stopped = partition.stop(3_600_000);
@@ -14,7 +14,7 @@ test('a stopped partition finishes its batch and starts no other one', async () 
 });
 
 test('a stopped partition aborts `stopping` immediately and `signal` only after the grace', async () => {
-  const { partition, attempt } = given();
+  const { partition, attempt } = createTestPartition();
   const { stopping, signal, fail } = await attempt(0);
   stopping?.addEventListener('abort', () => fail());
   await partition.stop(3_600_000);

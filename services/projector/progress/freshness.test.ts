@@ -55,7 +55,7 @@ function runOf(changes: State) {
 }
 
 /** The gauges of a projector that applies partition 0 of a topic, after one run. */
-function given(changes: State = {}) {
+function gaugesAfterRun(changes: State = {}) {
   const metrics = createMetrics();
   const lines: object[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as object) });
@@ -96,11 +96,11 @@ describe('the lag of a topic in seconds', () => {
     ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],
     ['counts before the start offset is found', { position: -1 }, 95],
   ])('%s', async (_, state, seconds) => {
-    expect(await given(state).lagSeconds()).toEqual([seconds]);
+    expect(await gaugesAfterRun(state).lagSeconds()).toEqual([seconds]);
   });
 
   test('has no lag in records beside it before the start offset is found', async () => {
-    const { metrics } = given({ position: -1 });
+    const { metrics } = gaugesAfterRun({ position: -1 });
     expect((await metrics.position.get()).values.concat((await metrics.lag.get()).values)).toEqual([]);
   });
 });
@@ -115,7 +115,7 @@ describe('the cause that holds the watermark', () => {
     ['is that no projector applies it', { heldBy: 1, silentSeconds: 31 }, { unassigned: 95 }],
     ['is none within the allowance', { watermarkAge: 5 }, {}],
   ])('%s', async (_, state, held) => {
-    expect(await given(state).held()).toEqual(held);
+    expect(await gaugesAfterRun(state).held()).toEqual(held);
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe('the cause that holds the watermark', () => {
     ],
     ['the progress, while MongoDB does not answer', new Error('connection timed out'), { unsaved: 155 }],
   ])('is %s; age and lag grow', async (_, error, expected) => {
-    const { gauges, held, ages, metrics } = given({ position: 9 });
+    const { gauges, held, ages, metrics } = gaugesAfterRun({ position: 9 });
     expect(await ages()).toEqual([100]);
     gauges.observeFailure(60_000, error);
     expect(await held()).toEqual(expected);
@@ -145,7 +145,7 @@ describe('a hold of the watermark', () => {
   });
   /** The lines of two minutes, with a run each second. */
   const linesOf = (stateAt: (second: number) => State) => {
-    const { observe, lines } = given(stateAt(0));
+    const { observe, lines } = gaugesAfterRun(stateAt(0));
     for (let second = 1; second <= 120; second += 1) observe(second * 1_000, stateAt(second));
     return lines;
   };

@@ -10,11 +10,11 @@ const partition = (changes: Partial<ObservedPartition> = {}): ObservedPartition 
 });
 
 /** Observes once a minute, twenty times. Returns the result of each minute. */
-function overMinutes(each: (liveness: Liveness, minute: number) => void): (string | null)[] {
+function overMinutes(everyMinute: (liveness: Liveness, minute: number) => void): (string | null)[] {
   const liveness = createLiveness(0);
   return Array.from({ length: 20 }, (_, minute) => {
     liveness.observeCommit(msAt(minute));
-    each(liveness, minute);
+    everyMinute(liveness, minute);
     return liveness.failure(msAt(minute));
   });
 }

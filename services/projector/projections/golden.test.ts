@@ -7,7 +7,7 @@ import { projectionVersion, servedVersions } from '../../../shared/control/gener
 import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
 import { distinctState } from '../../../tests/served-fields/distinct-state.ts';
 import { documentChanges } from '../../../tests/support/document-changes.ts';
-import { given, living } from '../../../tests/support/example-join.ts';
+import { exampleJoin, living } from '../../../tests/support/example-join.ts';
 import { readState } from '../../operations/verify/stored-state.ts';
 
 /**
@@ -65,7 +65,7 @@ function documents(schemas: Schemas = states, stateOf = distinctState) {
       const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
       const state = schemas[kind].parse({ ...examples[kind], ...changes });
       const sortKeys = (resources[kind].sortKeys as (stored: typeof state) => object)(state);
-      const [alone, joined] = [given(), given(...referenced)].map((example) =>
+      const [alone, joined] = [exampleJoin(), exampleJoin(...referenced)].map((example) =>
         example.whenJoined(kind, changes),
       );
       const types = [0, 1, 2].map((variant) =>
@@ -164,8 +164,8 @@ function distinctStateOfAnotherProcess(): typeof distinctState {
 test.each(kinds)('a field that is added to %s is an additive change of this kind only', (kind) => {
   const schemas = { ...states, [kind]: withField(states[kind]) };
   const present = inJson(documents(schemas, distinctStateOfAnotherProcess()));
-  for (const other of kinds.filter((candidate) => candidate !== kind))
-    expect(present[other]).toEqual(actual[other]);
+  for (const otherKind of kinds.filter((candidate) => candidate !== kind))
+    expect(present[otherKind]).toEqual(actual[otherKind]);
   const { gained, changed } = documentChanges(actual[kind], present[kind]);
   expect(changed).toEqual([]);
   expect(new Set(gained)).toEqual(new Set([0, 1, 2].map((variant) => `types[${variant}].added`)));

@@ -50,23 +50,23 @@ export const benchRepairing = (options: ReportOptions): Promise<void> =>
     }
     const names = Object.keys(titles) as Name[];
     const rows = names.map((name) => {
-      const own = runs[name];
+      const runsOfContender = runs[name];
       return [
         titles[name],
-        name === 'idle' ? '–' : formatMedian(own.map(({ documents }) => documents)),
+        name === 'idle' ? '–' : formatMedian(runsOfContender.map(({ documents }) => documents)),
         formatMedian(
-          own.map(({ seconds }) => seconds),
+          runsOfContender.map(({ seconds }) => seconds),
           1,
         ),
         name === 'idle'
           ? '–'
           : formatMedian(
-              ratios(own, runs.rebuild, ({ seconds }) => seconds),
+              ratios(runsOfContender, runs.rebuild, ({ seconds }) => seconds),
               3,
             ),
-        formatMedian(own.map((run) => run.peakMegabytes)),
-        formatMedian(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
-        formatMedian(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
+        formatMedian(runsOfContender.map((run) => run.peakMegabytes)),
+        formatMedian(runsOfContender.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+        formatMedian(runsOfContender.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
       ];
     });
     const headings = ['work', 'documents', 'seconds', '÷ rebuild', 'peak MB', 'p50 ms', 'p99 ms'];

@@ -11,7 +11,7 @@ export const until = async (isDone: () => boolean) => {
 };
 
 /** A partition at offset 5. The test decides when each attempt to apply a chunk fails or ends. */
-export function given() {
+export function createTestPartition() {
   type ControlledAttempt = Attempt & { offsets: number[]; end: () => void; fail: (error?: Error) => void };
   const attempts: ControlledAttempt[] = [];
   const applied: (number | null)[] = [];

@@ -27,7 +27,7 @@ export type Fetched = {
 };
 
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
-export function given(apply: Apply = async () => nothing) {
+export function createTestAssignment(apply: Apply = async () => nothing) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
   const applied: number[] = [];
@@ -39,17 +39,17 @@ export function given(apply: Apply = async () => nothing) {
     logged.push(line);
   };
   const logger = pino({ level: 'error' }, { write });
-  const keys = (some: TopicPartitions[]) =>
-    some.flatMap(({ topic, partitions }) =>
+  const keys = (topicPartitions: TopicPartitions[]) =>
+    topicPartitions.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
     );
-  const change = (some: unknown, by: (key: string) => void) => {
+  const change = (topicPartitions: unknown, by: (key: string) => void) => {
     if (refusal) throw refusal;
-    keys(some as TopicPartitions[]).forEach(by);
+    keys(topicPartitions as TopicPartitions[]).forEach(by);
   };
   const consumer = {
-    pause: (some: unknown) => change(some, (key) => paused.add(key)),
-    resume: (some: unknown) => change(some, (key) => paused.delete(key)),
+    pause: (topicPartitions: unknown) => change(topicPartitions, (key) => paused.add(key)),
+    resume: (topicPartitions: unknown) => change(topicPartitions, (key) => paused.delete(key)),
     seek: ({ offset }: { offset: string }) => {
       seeks.push(offset);
     },
