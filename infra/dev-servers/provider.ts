@@ -15,6 +15,7 @@ export type Stack = {
   mongodbUrl: string;
   /** The store's own name and version: "MongoDB 8.0.32 (replica set of one)". */
   store: string;
+  /** The provider of each server. */
   how: Record<ServerName, Provider>;
   /** The servers that were started. */
   servers: Partial<Record<ServerName, Started>>;

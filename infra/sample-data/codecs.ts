@@ -6,7 +6,7 @@ import snappy from 'snappy';
 import { batchBytesMax, decompressors } from '../../shared/kafka/codecs.ts';
 import { header } from '../../shared/kafka/snappy.ts';
 
-/** Compress by the codecs that kafkajs lacks. */
+/** The functions that compress with the codecs that kafkajs lacks. */
 export const compressors = {
   snappy: snappyCompress,
   lz4: (content: Buffer) => lz4.compressFrame(content),
@@ -26,6 +26,7 @@ const codecOf = (name: keyof typeof compressors) => () => ({
   decompress: (content: Buffer) => decompressors[name](content, batchBytesMax),
 });
 
+/** Java clients compress blocks of this size. */
 const blockBytes = 32 * 1024;
 
 /** Compresses into framed blocks, as Java clients do. */

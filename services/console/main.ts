@@ -10,7 +10,7 @@ import { readConsoleConfig } from './config.ts';
 import { createReconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
-/** The bound that was measured for the API. */
+/** The console has the same bound as the API, for which it was measured. */
 const heapGrowthPercent = 60;
 
 boundHeapGrowth(heapGrowthPercent);

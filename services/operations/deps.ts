@@ -3,6 +3,7 @@ import type { Db, MongoClient } from 'mongodb';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import type { Deployment } from './deployment.ts';
 
+/** The connections, settings and outputs with which an operator's command works. */
 export type OperatorDeps = {
   admin: Admin;
   log: Pick<LogClient, 'find' | 'read'>;

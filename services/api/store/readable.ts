@@ -32,8 +32,8 @@ export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
 }
 
 /**
- * As `readStored`, for one document of a list. Returns null for an unreadable document: the list leaves it out, and
- * `onUnreadable` receives it.
+ * Like `readStored`, for one document of a list. Returns null for an unreadable document, which the list leaves out and
+ * `onUnreadable` receives.
  */
 export function readListed<T>(
   kind: ServedKind,
