@@ -52,9 +52,8 @@ export async function fetchBatches(
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
   const messages = await fetchUntilDelivered(async () => {
     const fetched = await broker.fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] });
-    return fetched.responses.flatMap(({ partitions }) =>
-      partitions.flatMap(({ messages: fetchedMessages }) => fetchedMessages),
-    );
+    const partitions = fetched.responses.flatMap((response) => response.partitions);
+    return partitions.flatMap((fetchedPartition) => fetchedPartition.messages);
   });
   const last = messages.at(-1);
   if (!last) return null;

@@ -104,10 +104,11 @@ test.each<Format>([
   'a .$extension program with module $module passes strict type checks and runs on each Node',
   async (format) => {
     const { module, extension } = format;
+    const compiledExtensions: Record<string, string> = { mts: 'mjs', cts: 'cjs', ts: 'js' };
     const project = await install(`${module}-${extension}`);
     expect(await compile(project, `program.${extension}`, program, module)).toMatchObject({ ok: true });
     const env = { BASE_URL: api.url, API_KEY: tokens.a, NODE_NO_WARNINGS: '1', NODE_OPTIONS: '' };
-    const output = join(project, `program.${extension.replace('t', 'j')}`);
+    const output = join(project, `program.${compiledExtensions[extension]}`);
     for (const node of await nodes()) {
       const printed = await mustRun(node, [output], { env });
       expect(JSON.parse(printed)).toEqual({ ids: ['ti_2', 'ti_1'], batches: 2, code: 'ticket_not_found' });

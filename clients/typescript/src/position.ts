@@ -25,7 +25,7 @@ export function readPosition(since: string | undefined): ExportPosition {
   if (!isTextOrNull(changedFrom) || !isTextOrNull(nextChangedFrom) || !isTextOrNull(cursor))
     throw malformed();
   const nextDate = nextChangedFrom === null ? null : new Date(nextChangedFrom);
-  if (Number.isNaN(nextDate?.getTime())) throw malformed();
+  if (nextDate && Number.isNaN(nextDate.getTime())) throw malformed();
   return { changedFrom, nextChangedFrom: nextDate, cursor };
 }
 

@@ -110,7 +110,7 @@ function postgresProcess(data: string, logFile: string): ServerProcess {
   return {
     // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an
     // insertion into one of DocumentDB's RUM indexes may loop forever. Clients see no difference: FerretDB ends first.
-    command: { name: 'PostgreSQL', argv, cwd: data, logFile, stopSignal: 'SIGINT', isCrashSafe: false },
+    command: { name: 'PostgreSQL', argv, cwd: data, logFile, stopSignal: 'SIGINT', mustEndOrderly: true },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
   };
 }

@@ -12,8 +12,8 @@ export type Command = {
   logFile: string;
   /** Asks the process for an orderly shutdown. */
   stopSignal: NodeJS.Signals;
-  /** False if a SIGKILL may damage its data: it is always stopped instead. */
-  isCrashSafe?: false;
+  /** A SIGKILL may damage its data, so the server gets `stopSignal` in place of every SIGKILL. */
+  mustEndOrderly?: boolean;
 };
 
 /** One process of a server: its command, and the check whether it serves. */
@@ -44,8 +44,10 @@ const readyLimitMs = 180_000;
 export async function startServer(processes: ServerProcess[]): Promise<Server> {
   const running: { child: ChildProcess; command: Command }[] = [];
   const end = async (isOrderly: boolean) => {
-    for (const { child, command } of running.splice(0).reverse())
-      await endProcess(child, isOrderly || command.isCrashSafe === false ? command.stopSignal : 'SIGKILL');
+    for (const { child, command } of running.splice(0).reverse()) {
+      const { stopSignal, mustEndOrderly = false } = command;
+      await endProcess(child, isOrderly || mustEndOrderly ? stopSignal : 'SIGKILL');
+    }
   };
   const signal = (name: NodeJS.Signals) => {
     for (const { child } of running) child.kill(name);
@@ -105,10 +107,11 @@ async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<
 
 async function untilReady({ command, ready }: ServerProcess, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + readyLimitMs;
+  const failed = (failure: string) =>
+    new Error(`${command.name} ${failure}; its log ends with:\n${tail(command.logFile)}`);
   while (!(await ready(child.pid ?? 0))) {
-    const late = Date.now() > deadline ? `did not become ready within ${readyLimitMs / 1_000} s` : '';
-    const failure = hasEnded(child) ? 'exited during its start' : late;
-    if (failure) throw new Error(`${command.name} ${failure}; its log ends with:\n${tail(command.logFile)}`);
+    if (hasEnded(child)) throw failed('exited during its start');
+    if (Date.now() > deadline) throw failed(`did not become ready within ${readyLimitMs / 1_000} s`);
     await sleep(40);
   }
 }

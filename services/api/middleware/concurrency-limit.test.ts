@@ -42,15 +42,24 @@ function createLimit() {
     });
     return { res, isAdmitted };
   };
+  /** The response of a request; null if the limit refuses the request. */
+  const tryAsk = (...request: Parameters<typeof ask>) => {
+    try {
+      return ask(...request).res;
+    } catch (error) {
+      if (error instanceof Overloaded) return null;
+      throw error;
+    }
+  };
   /**
    * Starts as many requests of an organization as are admitted, each with a key of its own unless `options` names one.
    */
   const fill = (orgId: string, options: Parameters<typeof ask>[1] = {}) => {
     const responses = [];
-    try {
-      for (;;) responses.push(ask(orgId, { keyId: `key_${responses.length}`, ...options }).res);
-    } catch (error) {
-      if (!(error instanceof Overloaded)) throw error;
+    let next = tryAsk(orgId, { keyId: 'key_0', ...options });
+    while (next) {
+      responses.push(next);
+      next = tryAsk(orgId, { keyId: `key_${responses.length}`, ...options });
     }
     return responses;
   };
