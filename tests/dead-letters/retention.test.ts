@@ -21,22 +21,22 @@ describe('dead letters about an expired conversation', () => {
     return storeDeadLetter(model, event, { offset, timestampMs, now });
   };
   const deadLetters = async () => {
-    const found = (await standingLetters(model.control)).toSorted((a, b) => a.offset - b.offset);
-    return found.map(({ subjects }) => subjects?.[0]);
+    const letters = (await standingLetters(model.control)).toSorted((a, b) => a.offset - b.offset);
+    return letters.map(({ subjects }) => subjects?.[0]);
   };
   const isServed = async (onDay: number) => (await model.answersAt('a', day(onDay))).conversation !== null;
 
   test('are erased when their records expire', async () => {
-    // given dead letters of days 5 and 35 about one conversation, and one about another conversation
+    // Three dead letters are about conversation a, and one is about conversation b.
     await storeRejected(message(5), 5);
     await storeRejected(conversation(5, 2), 5);
     await storeRejected(message(35), 35);
     await storeRejected(eventsOf('b').message(5), 5);
-    // when a sweep runs on day 45, then it erases the older dead letters, and the API does not serve the conversation
+    // On day 45, the sweep erases the older dead letters, and the API no longer serves the conversation.
     expect(await model.sweepAsOf(day(45))).toEqual({ conversations: 0, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_a_035', 'msg_b_005']);
     expect(await isServed(45)).toBe(false);
-    // and when the last one expires, nothing of the conversation remains
+    // After the last dead letter has expired, nothing of the conversation remains.
     expect(await model.sweepAsOf(day(65, -1))).toEqual({ conversations: 0, messages: 0 });
     expect(await model.sweepAsOf(day(65))).toEqual({ conversations: 1, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_b_005']);
