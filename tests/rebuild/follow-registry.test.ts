@@ -95,7 +95,7 @@ describe('a projector that follows the registry', () => {
       await eventually(() => reads.count > count + 2);
     }, times);
     const applied = logged.flatMap(({ msg, after }) => (msg === 'registry' ? [after] : []));
-    expect(applied).toEqual([{ own: 'ready', active: 1, oneAtATime: false }]);
+    expect(applied).toEqual([{ ownGeneration: 'ready', active: 1, oneAtATime: false }]);
   });
 
   /** A build that lacks one of five records, and whose watermark lags by 8 hours, 3 hours after its registration. */
@@ -136,9 +136,9 @@ describe('a projector that follows the registry', () => {
       expect(await isState('building')).toBe(true);
     });
     expect(stepsOf(logged, 'registry')).toEqual([
-      { own: 'building', active: 1, oneAtATime: true },
-      { own: 'building', active: 1, oneAtATime: false },
-      { own: 'building', active: 1, oneAtATime: true },
+      { ownGeneration: 'building', active: 1, oneAtATime: true },
+      { ownGeneration: 'building', active: 1, oneAtATime: false },
+      { ownGeneration: 'building', active: 1, oneAtATime: true },
     ]);
   });
 
@@ -162,9 +162,9 @@ describe('a projector that follows the registry', () => {
       { lagSeconds: 10 },
     ]);
     expect(stepsOf(logged, 'registry')).toEqual([
-      { own: 'building', active: 1, oneAtATime: true },
-      { own: 'catching-up', active: 1, oneAtATime: false },
-      { own: 'ready', active: 1, oneAtATime: false },
+      { ownGeneration: 'building', active: 1, oneAtATime: true },
+      { ownGeneration: 'catching-up', active: 1, oneAtATime: false },
+      { ownGeneration: 'ready', active: 1, oneAtATime: false },
     ]);
   });
 
