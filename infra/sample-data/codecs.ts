@@ -6,14 +6,14 @@ import snappy from 'snappy';
 import { batchBytesMax, decompressors } from '../../shared/kafka/codecs.ts';
 import { header } from '../../shared/kafka/snappy.ts';
 
-/** The functions that compress with the codecs that kafkajs lacks. */
+/** Compression functions for the codecs that kafkajs does not include. */
 export const compressors = {
   snappy: snappyCompress,
   lz4: (content: Buffer) => lz4.compressFrame(content),
   zstd: (content: Buffer) => promisify<Buffer, Buffer>(zstdCompress)(content),
 };
 
-/** Gives kafkajs the codecs that it lacks, for producers, and for readers without the projector's decoder. */
+/** Adds these codecs to kafkajs, for the sample producer, and for plain kafkajs consumers in tests. */
 export function registerCodecs(): void {
   const { CompressionCodecs, CompressionTypes } = kafkajs;
   CompressionCodecs[CompressionTypes.Snappy] = codecOf('snappy');

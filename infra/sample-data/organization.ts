@@ -21,9 +21,12 @@ const keySpecs = [
 
 /** The lines that name the keys to try: a key without its own limit, and a key with one. */
 export function keyLines(keys: SampleKey[]): string[] {
-  const free = keys.find(({ rateLimit }) => rateLimit === null);
+  const unlimited = keys.find(({ rateLimit }) => rateLimit === null);
   const limited = keys.find(({ rateLimit }) => rateLimit !== null);
-  return [`API key: ${free?.token}`, `API key of ${limited?.rateLimit} requests a window: ${limited?.token}`];
+  return [
+    `API key: ${unlimited?.token}`,
+    `API key of ${limited?.rateLimit} requests a window: ${limited?.token}`,
+  ];
 }
 
 /** An organization with all entities that its tickets refer to, in memory: a few hundred bytes for each contact. */
@@ -69,14 +72,14 @@ export function createOrganization(
   const { keys, events } = createKeys(random, organization, from, yesterday);
   const entities = [...contacts, ...users, ...agents, ...tags, ...topics];
   events.push(...entities.map((entity) => publish(entity, from)));
-  events.push(
-    ...[...open, ...closed].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
-    ...createQas(make, from),
-    // Tickets still refer to these deleted entities.
-    ...[contacts[0], users[0], tags.at(-1), closed.at(-1)].flatMap((entity) =>
-      entity ? [remove(entity, yesterday)] : [],
-    ),
+  const channels = [...open, ...closed];
+  events.push(...channels.map((channel) => publish(channel, new Date(channel.state.updatedAt))));
+  events.push(...createQas(make, from));
+  // Tickets still refer to these entities.
+  const deleted = [contacts[0], users[0], tags.at(-1), closed.at(-1)].filter(
+    (entity) => entity !== undefined,
   );
+  events.push(...deleted.map((entity) => remove(entity, yesterday)));
   events.push(...createOthers(make, events, from));
   return { organization, keys, events };
 }
@@ -89,7 +92,7 @@ function createKeys(random: Random, { make }: Organization, from: Date, to: Date
     const token = random.id(`svc_${mode}_`) + random.id('');
     const tokenSha256 = createHash('sha256').update(token).digest('hex');
     const createdAt = from.toISOString();
-    // Sets every field: the maker would draw a missing field, and so limit the key or archive it.
+    // Sets every field, because `make` fills a missing one at random: it could archive the key or give it a rate limit.
     const fields: Required<Omit<SourceState<'apiKey'>, 'id'>> = {
       ...spec,
       tokenSha256,
@@ -108,16 +111,17 @@ function createKeys(random: Random, { make }: Organization, from: Date, to: Date
 /** Channels that accept tickets, and others in every state, with every issue. */
 function createChannels(random: Random, make: Make, now: Date) {
   const ago = (days: number) => new Date(now.getTime() - days * dayMs).toISOString();
-  const channel = (type: 'email' | 'chatbot' | 'form', given: object, block: object = {}) => {
+  const channel = (type: 'email' | 'chatbot' | 'form', fields: object, config: object = {}) => {
     const createdAt = ago(400);
     const updatedAt = ago(random.between(1, 300));
     const dataRetentionDays = random.pick([null, 0, 365, 730]);
-    return make('channel', { type, createdAt, updatedAt, dataRetentionDays, ...given, [type]: block });
+    return make('channel', { type, createdAt, updatedAt, dataRetentionDays, ...fields, [type]: config });
   };
   const active = { archivedAt: null, pausedAt: null, resumedAt: null };
   const live = { liveAt: ago(300), sendingDomain: { hosted: true } };
   const connection = { status: 'connected', connectedAt: ago(301), lastSyncedAt: ago(1 / 1_440) };
-  const inbox = (name: string, block: object) => channel('email', { name, ...active }, { ...live, ...block });
+  const inbox = (name: string, config: object) =>
+    channel('email', { name, ...active }, { ...live, ...config });
   const open = [
     inbox('Support inbox', { provider: 'forwarding' }),
     channel('chatbot', { name: 'Website chat', ...active }),

@@ -31,10 +31,10 @@ const terminal: Terminal = {
 // The cache speeds up the next start, as in infra/run.sh. It contains the modules that are imported below.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
-// Without a listener, an error of a stream would end the process. With it, an error of stdout rejects `print`, and a
-// verb continues without stderr.
+// Without a listener, a stream error would end the process. `print` rejects if stdout fails, and a command that cannot
+// write to stderr continues.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-// In a container, such as that of a Job, a verb is process 1: the kernel ignores signals to which it does not listen.
+// In a container, the CLI runs as PID 1, and the kernel drops signals for which PID 1 has no handler.
 if (process.pid === 1) {
   process.once('SIGTERM', () => process.exit(143));
   process.once('SIGINT', () => process.exit(130));

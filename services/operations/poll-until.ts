@@ -19,7 +19,7 @@ export function createPatientRead(nowMs = () => performance.now()) {
     const endMs = nowMs() + failingMaxMs;
     const onFailed = (error: unknown) => {
       const { errorClass, server } = classify(error);
-      const mayPass = isTransient(error) || (errorClass === 'refuses-us' && server === 'store');
+      const mayPass = isTransient(error) || (errorClass === 'unauthorized' && server === 'store');
       if (!hasRead || !mayPass || nowMs() > endMs) throw error;
     };
     const value = await retry({ pauseMs: failedPauseMs, onFailed }, read);

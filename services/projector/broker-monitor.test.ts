@@ -18,9 +18,9 @@ function monitoring() {
       state.disconnected += 1;
     },
   });
-  const log = { find: () => answer(state.isOldCut) };
+  const logClient = { find: () => answer(state.isOldCut) };
   const monitor = monitorBrokers(
-    { kafka: {} as Kafka, log, topics: ['topic'], createFresh },
+    { kafka: {} as Kafka, logClient, topics: ['topic'], createFresh },
     { everyMs: 1, freshEveryMs: 1, failingMaxMs: 20 },
   );
   return { state, monitor };

@@ -8,25 +8,22 @@ import {
 
 type BrokerMonitorDeps = {
   kafka: Kafka;
-  log: Pick<LogClient, 'find'>;
+  logClient: Pick<LogClient, 'find'>;
   topics: string[];
   /** Creates a client with separate connections; by default a client of `kafka`. */
   createFresh?: () => Pick<LogClient, 'connect' | 'find' | 'disconnect'>;
 };
 
-/**
- * The intervals of the monitor. A fresh client is created only twice a minute, because each one logs its failed
- * attempts.
- */
-const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
+/** A fresh client is created at most twice a minute, because each one logs its failed attempts. */
+const defaultTimes: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 
 /**
  * Asks the brokers for the topics through the client that reads the logs. While that fails, asks through a fresh
  * client. If only the fresh client works, a restart of the process helps.
  */
 export function monitorBrokers(
-  { kafka, log, topics, createFresh = () => createLogClient(kafka) }: BrokerMonitorDeps,
-  times: MonitorTimes = seldom,
+  { kafka, logClient, topics, createFresh = () => createLogClient(kafka) }: BrokerMonitorDeps,
+  times: MonitorTimes = defaultTimes,
 ): ConnectionMonitor {
   const readFresh = async () => {
     const fresh = createFresh();
@@ -37,5 +34,6 @@ export function monitorBrokers(
       void fresh.disconnect().catch(() => undefined);
     }
   };
-  return monitorConnections({ server: 'Kafka', clients: { log: () => log.find(topics) }, readFresh }, times);
+  const reads = { log: () => logClient.find(topics) };
+  return monitorConnections({ server: 'Kafka', reads, readFresh }, times);
 }

@@ -81,7 +81,7 @@ export function startLoops(
     consumer,
     deps.commitIntervalMs,
   );
-  const brokerMonitor = monitorBrokers({ kafka: deps.kafka, log, topics });
+  const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: log, topics });
   consumer.onApplied(countApplied(metrics, logger, commitLoop.watermarkMs));
   return {
     live: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),

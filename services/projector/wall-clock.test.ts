@@ -8,7 +8,7 @@ describe('a wall clock', () => {
     { changeMs: -3_600_000, change: 'back by 3600 s' },
     { changeMs: 6_000, change: 'forward by 6 s' },
   ])(
-    'that is set $change ends the projector, unlike an adjustment in small steps',
+    'ends the projector if it is set $change, but not if it drifts in small steps',
     ({ changeMs, change }) => {
       const reasons: string[] = [];
       let aheadMs = 0;
@@ -23,7 +23,7 @@ describe('a wall clock', () => {
       for (let second = 0; second < 60; second += 1) step(-500);
       expect(reasons).toEqual([]);
       step(changeMs);
-      // The second change is not reported: the projector ends already.
+      // The second change is not reported, because the projector is already ending.
       step(changeMs);
       expect(reasons).toEqual([`the clock of this host was set ${change}: start the projector again`]);
     },

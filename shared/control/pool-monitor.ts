@@ -47,7 +47,7 @@ export function monitorPools(
   const monitor = monitorConnections(
     {
       server: 'MongoDB',
-      clients: Object.fromEntries(Object.entries(pools).map(([name, client]) => [name, () => read(client)])),
+      reads: Object.fromEntries(Object.entries(pools).map(([name, client]) => [name, () => read(client)])),
       readFresh: async () => {
         const client = createFresh();
         await read(client).finally(() => void client.close().catch(() => undefined));
@@ -55,7 +55,7 @@ export function monitorPools(
       isFailure: (error) => !isPoolExhausted(error) && classifyStoreError(error).errorClass !== 'overloaded',
       repair: async (name, error) => {
         const client = pools[name];
-        if (!client || classifyStoreError(error).errorClass !== 'refuses-us') return;
+        if (!client || classifyStoreError(error).errorClass !== 'unauthorized') return;
         logger.warn(
           { pool: name, reason: errorMessage(error) },
           'MongoDB refuses the user on old connections, but not on a new one; the pool is opened again',

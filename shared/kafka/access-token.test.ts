@@ -67,9 +67,9 @@ test('a token request has the encoded credentials and the scope', async () => {
 });
 
 test.each([
-  ['refuses the request', { status: 400, body: 'secret' }, 'refuses-us'],
-  ['refuses the client', { status: 401, body: 'secret' }, 'refuses-us'],
-  ['forbids the client', { status: 403, body: 'secret' }, 'refuses-us'],
+  ['refuses the request', { status: 400, body: 'secret' }, 'unauthorized'],
+  ['refuses the client', { status: 401, body: 'secret' }, 'unauthorized'],
+  ['forbids the client', { status: 403, body: 'secret' }, 'unauthorized'],
   ['breaks the connection', { status: 0, body: '' }, 'transient'],
   ['is overloaded', { status: 503, body: 'secret' }, 'transient'],
   ['answers with something else', { status: 200, body: '<html>' }, 'transient'],
@@ -121,7 +121,7 @@ describe('a token that a broker', () => {
     issue('one');
     const error = await authenticate(token, brokerAnswer).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: 'KafkaJSConnectionError', retriable: true });
-    expect(classify(error).errorClass).toBe('refuses-us');
+    expect(classify(error).errorClass).toBe('unauthorized');
     issue('two');
     expect(await token.get()).toBe('two');
   });

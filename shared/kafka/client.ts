@@ -51,11 +51,11 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 }
 
 /**
- * Error responses that pass, and after which the client asks again. During a rebalance every heartbeat and commit gets
- * one; after a topic is created or a leader moves, every request. These errors are logged at level debug: a lasting
- * error is also logged by the part of the projector that waits for the answer.
+ * Transient error responses, which kafkajs retries. Every heartbeat and commit fails with one during a rebalance, and
+ * every request after a topic is created or a leader moves. They are logged at level debug: if an error persists, the
+ * component that sent the request logs it.
  */
-const passingErrors = [
+const transientErrors = [
   'The group is rebalancing, so a rejoin is needed',
   'The group coordinator is not available',
   "The coordinator is loading and hence can't process requests for this group",
@@ -69,16 +69,21 @@ const restartLines = /^(?:Crash: |Restarting the consumer in )/;
 
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
   if (namespace === 'Consumer' && restartLines.test(log.message)) return 'debug';
-  if (namespace === 'Connection' && passingErrors.includes(String(log.error))) return 'debug';
+  if (namespace === 'Connection' && transientErrors.includes(String(log.error))) return 'debug';
   if (level === logLevel.ERROR) return 'error';
   return level === logLevel.WARN ? 'warn' : 'debug';
 }
 
 function saslOptions(settings: KafkaSettings): SASLOptions | Mechanism | null {
-  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username = '' } = settings;
-  const { KAFKA_SASL_PASSWORD: password = '', KAFKA_SASL_TOKEN_URL: url = '' } = settings;
+  const {
+    KAFKA_SASL_MECHANISM: mechanism,
+    KAFKA_SASL_USERNAME: username = '',
+    KAFKA_SASL_PASSWORD: password = '',
+    KAFKA_SASL_TOKEN_URL: url = '',
+    KAFKA_SASL_TOKEN_SCOPE: scope,
+  } = settings;
   if (mechanism === undefined) return null;
-  if (mechanism !== 'oauthbearer') return { mechanism, username, password } as SASLOptions;
-  const client = { clientId: username, clientSecret: password, scope: settings.KAFKA_SASL_TOKEN_SCOPE };
-  return tokenMechanism(createAccessTokens({ url, ...client }));
+  if (mechanism === 'oauthbearer')
+    return tokenMechanism(createAccessTokens({ url, clientId: username, clientSecret: password, scope }));
+  return { mechanism, username, password } as SASLOptions;
 }

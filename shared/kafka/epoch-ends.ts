@@ -1,18 +1,17 @@
 import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
 import { type Broker, createDecoder, createEncoder, type Encoder } from './kafkajs-protocol.ts';
-import { failureOf } from './metadata.ts';
+import { throwRefusal } from './metadata.ts';
 
 /**
- * The end of a leader epoch in the log of the current leader. If that log lacks the requested epoch,
- * `leaderEpoch` is the latest earlier one. `endOffset` is the offset after its last record. Both are -1 if the leader
- * knows no such epoch.
+ * The end of a leader epoch in the log of the current leader. `leaderEpoch` is the requested epoch, or the latest
+ * earlier one in that log. `endOffset` is the offset after its last record. Both are -1 if the log has neither epoch.
  */
 export type EpochEnd = { leaderEpoch: number; endOffset: number };
 
-/** By `<topic>/<partition>`: the `epoch` whose end is requested, and the `leaderEpoch` of the present leader. */
+/** By `<topic>/<partition>`: the `epoch` whose end is requested, and the `leaderEpoch` of the current leader. */
 export type WantedEpochs = Map<string, { epoch: number; leaderEpoch: number }>;
 
-/** OffsetForLeaderEpoch, which kafkajs does not know, in the version that consumers may use (Kafka 2.3 to 4). */
+/** OffsetForLeaderEpoch, which kafkajs does not implement, in the version for consumers (Kafka 2.3 to 4). */
 const apiKey = 23;
 const apiVersion = 3;
 
@@ -20,9 +19,9 @@ const apiVersion = 3;
 const consumerId = -1;
 
 /**
- * Asks the leader of partitions where an epoch of each ends. The result lacks partitions that the broker does not lead,
- * or no longer leads in `leaderEpoch`. Rejects if the broker refuses this client. Needs Kafka's right Describe on the
- * topics.
+ * Asks the leader of some partitions for the end of one epoch of each partition. The result lacks the partitions that
+ * the broker does not lead in `leaderEpoch`. Rejects if the broker refuses this client. Requires the Describe ACL on
+ * the topics.
  */
 export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promise<Map<string, EpochEnd>> {
   const decoded = await leader.connectionPool.send({
@@ -36,8 +35,7 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
   });
   const ends = new Map<string, EpochEnd>();
   for (const { key, errorCode, ...end } of decoded) {
-    // Throws a refusal. Any other error leaves the partition out.
-    failureOf(errorCode, parsePartitionKey(key).topic);
+    throwRefusal(errorCode, parsePartitionKey(key).topic);
     if (errorCode === 0) ends.set(key, end);
   }
   return ends;

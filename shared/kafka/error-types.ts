@@ -14,7 +14,7 @@ const entries = (errorClass: ErrorClass, types: string[], fix: string | null = n
 export const kafkaTypes: ReadonlyMap<string, ErrorMeaning> = new Map([
   // A client that a broker does not authenticate.
   ...entries(
-    'refuses-us',
+    'unauthorized',
     [
       'UNSUPPORTED_SASL_MECHANISM',
       'ILLEGAL_SASL_STATE',
@@ -27,12 +27,12 @@ export const kafkaTypes: ReadonlyMap<string, ErrorMeaning> = new Map([
   ),
   // A client that lacks a permission.
   ...entries(
-    'refuses-us',
+    'unauthorized',
     ['GROUP_AUTHORIZATION_FAILED'],
     `The Kafka user of a projector needs Read and Describe on its consumer group. ${otherRights}`,
   ),
   ...entries(
-    'refuses-us',
+    'unauthorized',
     [
       'TOPIC_AUTHORIZATION_FAILED',
       'CLUSTER_AUTHORIZATION_FAILED',

@@ -73,7 +73,7 @@ describe('an error of the brokers or of MongoDB', () => {
         errorClass: classOf(thrown),
         isTransient: isTransient(thrown),
         isRefusal: isRefusal(thrown),
-      }).toEqual({ errorClass: 'refuses-us', isTransient: false, isRefusal: true });
+      }).toEqual({ errorClass: 'unauthorized', isTransient: false, isRefusal: true });
   });
 
   test.each([

@@ -49,7 +49,7 @@ function ofKafka(error: KafkaError): Classified | null {
   if (code === otherProtocol) return as('refuses-connection', listenerProtocol);
   const certificate = certificateError(error, 'kafka', certificates);
   if (certificate) return certificate;
-  if (entry?.errorClass === 'refuses-us') return as(entry.errorClass, entry.fix);
+  if (entry?.errorClass === 'unauthorized') return as(entry.errorClass, entry.fix);
   const advertised = retriable === true ? advertisedAddress(error) : null;
   if (advertised !== null) return as('transient', unreachable(advertised));
   if (retriable === true) return as('transient', entry?.fix);
@@ -58,7 +58,7 @@ function ofKafka(error: KafkaError): Classified | null {
 }
 
 const mayPass: Record<ErrorClass, boolean> = {
-  'refuses-us': false,
+  unauthorized: false,
   'refuses-connection': true,
   overloaded: true,
   'too-slow': true,
@@ -74,7 +74,7 @@ const mayPass: Record<ErrorClass, boolean> = {
 export const isTransient = (error: unknown): boolean => mayPass[classify(error).errorClass];
 
 const refuses: Record<ErrorClass, boolean> = {
-  'refuses-us': true,
+  unauthorized: true,
   'refuses-connection': true,
   overloaded: false,
   'too-slow': false,

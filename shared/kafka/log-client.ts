@@ -4,7 +4,14 @@ import { type EpochEnd, readEpochEnds } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
 import { findTopics, type FoundTopics } from './find-topics.ts';
 import { type Broker, requestOf } from './kafkajs-protocol.ts';
-import { failureOf, type MergedTopics, mergeTopics, readMetadata, type TopicMetadata } from './metadata.ts';
+import {
+  failureOf,
+  type MergedTopics,
+  mergeTopics,
+  readMetadata,
+  throwRefusal,
+  type TopicMetadata,
+} from './metadata.ts';
 import { type JoiningCluster, type JoiningMember, tryFetch, tryJoin } from './try-rights.ts';
 
 /**
@@ -214,8 +221,7 @@ async function listOffsets(leader: Broker, keys: string[], timestamp: number, is
   const offsets = new Map<string, number>();
   for (const { topic, partitions } of responses) {
     for (const { partition, errorCode, offset } of partitions) {
-      // Throws a refusal. Any other error leaves the partition out.
-      failureOf(errorCode, topic);
+      throwRefusal(errorCode, topic);
       if (errorCode === 0) offsets.set(partitionKey({ topic, partition }), Number(offset));
     }
   }

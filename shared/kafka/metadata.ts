@@ -15,16 +15,18 @@ export type TopicMetadata = {
 /** Kafka's code for a broker that has failed at one topic or partition. kafkajs marks it as not retriable. */
 const unknownServerError = -1;
 
-/**
- * Returns the error of a broker that has failed at a topic; null for code 0, or for an error that passes. Throws any
- * other error, such as a missing permission.
- */
-export function failureOf(errorCode: number, topic: string): Error | null {
-  const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
-  if (!error || error.retriable) return null;
+/** Throws the error of a broker that refuses the request, such as a missing permission, so that no retry helps. */
+export function throwRefusal(errorCode: number, topic: string): void {
+  if (errorCode === 0 || errorCode === unknownServerError) return;
   if (errorCode === topicAuthorizationFailed) throw topicsRefused([topic]);
-  if (errorCode !== unknownServerError) throw error;
-  return error;
+  const error = createErrorFromCode(errorCode);
+  if (!error.retriable) throw error;
+}
+
+/** Returns the error of a broker that has failed at a topic; null for a transient error. Throws a refusal. */
+export function failureOf(errorCode: number, topic: string): Error | null {
+  throwRefusal(errorCode, topic);
+  return errorCode === unknownServerError ? createErrorFromCode(errorCode) : null;
 }
 
 /** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */

@@ -41,7 +41,7 @@ export async function readTopicSettings(
   try {
     return await readSettings(admin, topics);
   } catch (error) {
-    if (classify(error).errorClass !== 'refuses-us' || topics.length === 1) throw error;
+    if (classify(error).errorClass !== 'unauthorized' || topics.length === 1) throw error;
     const settings = await Promise.all(topics.map((topic) => tryReadSettings(admin, topic)));
     if (refusedSettings(settings).length === settings.length) throw error;
     return settings;
@@ -69,7 +69,7 @@ async function tryReadSettings(admin: Pick<Admin, 'describeConfigs'>, topic: str
     const [settings] = await readSettings(admin, [topic]);
     return settings ?? settingsOf(topic, []);
   } catch (error) {
-    if (classify(error).errorClass !== 'refuses-us') throw error;
+    if (classify(error).errorClass !== 'unauthorized') throw error;
     return { ...settingsOf(topic, []), refused: errorMessage(error) };
   }
 }

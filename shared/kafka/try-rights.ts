@@ -55,7 +55,7 @@ export async function tryFetch(
       const topicsInError = refusedTopics(error);
       refused.push(...topicsInError);
       if (topicsInError.length > 0) continue;
-      if (classify(error).errorClass === 'refuses-us') throw error;
+      if (classify(error).errorClass === 'unauthorized') throw error;
       for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
   }

@@ -20,7 +20,7 @@ export type MonitoredClients = {
   /** The server's name for operators. */
   server: string;
   /** A small read through the open connections of each client, by the client's name for operators. */
-  clients: Record<string, () => Promise<unknown>>;
+  reads: Record<string, () => Promise<unknown>>;
   /** The same read through a new connection, which is then closed. */
   readFresh: () => Promise<unknown>;
   /** Whether the error of a read is the fault of its connection, as every error is by default. */
@@ -57,7 +57,7 @@ type FailingClient = {
 export function monitorConnections(
   {
     server,
-    clients,
+    reads,
     readFresh,
     isFailure = () => true,
     repair,
@@ -73,7 +73,7 @@ export function monitorConnections(
     const failed = new Map<string, unknown>();
     const readThrough = ([name, read]: [string, () => Promise<unknown>]) =>
       withTimeLimit(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
-    await Promise.all(Object.entries(clients).map(readThrough));
+    await Promise.all(Object.entries(reads).map(readThrough));
     for (const name of failing.keys()) {
       if (!failed.has(name)) failing.delete(name);
     }

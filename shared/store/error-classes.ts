@@ -1,30 +1,26 @@
 /**
- * The classes of an error, by its meaning for the work. If a chain of causes has several, the first in this list
- * counts.
+ * The classes of an error, by its consequence for the work in progress. If a chain of causes has errors of several
+ * classes, the first class in this list counts.
  */
 const classes = [
-  /** A server does not admit the user, or does not permit the request: its settings or its rights are wrong. */
-  'refuses-us',
+  /** A server rejects the user's credentials or permissions. An operator has to correct the settings or the rights. */
+  'unauthorized',
   /**
-   * Server and process do not accept each other, which may pass: a certificate that is renewed, a listener of another
-   * protocol, another replica set, a member that is not the primary.
+   * Server and process do not accept each other's connection. This may be temporary: an expired certificate, a listener
+   * of another protocol, another replica set, a member that is not the primary.
    */
   'refuses-connection',
-  /** A server has too much to do. The overload may pass, and clients should retry later. */
+  /** A server has too much work. The overload is temporary, and clients should retry later. */
   'overloaded',
-  /**
-   * A command has used up its time. A later attempt may succeed, but an immediate retry would load a slow server twice.
-   */
+  /** A command exceeded its time limit. A later attempt may succeed; an immediate retry would add to the load. */
   'too-slow',
-  /** A server is away, or has failed at this request: a later attempt may succeed. */
+  /** A server is unreachable, or has failed at this request. A later attempt may succeed. */
   'transient',
-  /** MongoDB refuses the document, and refuses it again. */
+  /** MongoDB refuses the document, and refuses every later attempt to write it. */
   'refuses-document',
-  /** The command is wrong, and a retry is wrong again. */
+  /** The command is invalid. A retry fails in the same way. */
   'wrong-command',
-  /**
-   * The process has reached its memory limit, which is not the fault of its present work. Later, memory may be free.
-   */
+  /** The process ran out of memory, whatever the input was. A later attempt may succeed. */
   'no-memory',
   /** Code threw because of the data that it worked on. The same data makes it throw again. */
   'bug',

@@ -40,9 +40,9 @@ const entries = (errorClass: ErrorClass, codes: [code: number, text: string][], 
  */
 export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
   // A user that MongoDB does not admit or permit. Old connections refuse a user that was created again.
-  ...entries('refuses-us', [[13, 'Unauthorized']], missingRight),
+  ...entries('unauthorized', [[13, 'Unauthorized']], missingRight),
   ...entries(
-    'refuses-us',
+    'unauthorized',
     [
       [18, 'AuthenticationFailed'],
       [8_000, 'of Atlas'],

@@ -96,7 +96,7 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
     return storeError('refuses-connection', otherReplicaSet(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
   const refusal = answers.find(
-    (found) => found?.errorClass === 'refuses-us' || found?.errorClass === 'refuses-connection',
+    (found) => found?.errorClass === 'unauthorized' || found?.errorClass === 'refuses-connection',
   );
   // The user may be created, or the certificate renewed, while the driver asks again.
   if (refusal) return storeError('refuses-connection', refusal.fix);

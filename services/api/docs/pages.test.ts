@@ -7,8 +7,8 @@ import { createPages } from './pages.ts';
 
 const settings = { baseUrl: 'https://acme.test/support', keyPrefix: 'acme', clientPackage: '@acme/support' };
 const {
-  fixed: pages,
-  texts,
+  htmlByPath: pages,
+  textByPath: texts,
   search,
 } = createPages(
   createSite(settings),

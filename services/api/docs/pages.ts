@@ -13,18 +13,18 @@ export function createPages(site: Site, spec: OpenApiDocument) {
     ...errorPages(site),
   ];
   const search = createSearch(site, pages);
-  const shown = (path: string, title: string, body: Page['body']) => layout(site, { path, title, body });
+  const searchPage = (title: string, body: Page['body']) =>
+    layout(site, { path: '/docs/search', title, body });
   return {
     /** The HTML of every page by its path. Pages do not change while the process runs. */
-    fixed: new Map(pages.map((page) => [page.path, layout(site, page)])),
-    /** The Markdown of every page, and the index of all, by their paths. */
-    texts: new Map([
+    htmlByPath: new Map(pages.map((page) => [page.path, layout(site, page)])),
+    /** The Markdown of every page, and the index for language models, by their paths. */
+    textByPath: new Map([
       ['/llms.txt', llmsTxt(site, spec, pages)],
       ...pages.map(({ path, markdown }) => [markdownPath(path), `${markdown}\n`] as const),
     ]),
-    search: (query: string) => shown('/docs/search', 'Search', search(query)),
-    missing: shown(
-      '/docs/search',
+    search: (query: string) => searchPage('Search', search(query)),
+    notFound: searchPage(
       'No such page',
       html`<h1>No such page</h1>
         <p>Search for it, or begin at the <a href="${site.href('/docs')}">reference</a>.</p>
@@ -40,14 +40,14 @@ function guide(site: Site, name: string): Page {
   });
 }
 
-/** The index of all pages for language models, by https://llmstxt.org: one line a page. */
+/** The index of all pages for language models, in the format of https://llmstxt.org: one line for each page. */
 function llmsTxt(site: Site, { info }: OpenApiDocument, pages: Page[]): string {
   const line = (title: string, href: string, description: string) => `- [${title}](${href}): ${description}`;
-  const linesOf = (isOf: (page: Page) => boolean) =>
+  const linesFor = (isListed: (path: string) => boolean) =>
     pages
-      .filter(isOf)
-      .map(({ title, path, description }) => line(title, site.markdownHref(path), description));
-  const isIn = (section: string) => (page: Page) => page.path.startsWith(section);
+      .filter(({ path }) => isListed(path))
+      .map(({ title, path, description }) => line(title, site.markdownHref(path), description))
+      .join('\n');
   const openApi = line(
     'OpenAPI 3.1 document',
     site.href('/openapi.json'),
@@ -61,14 +61,15 @@ The address of the API is ${site.apiUrl}. Every page is Markdown at the address 
 
 ## Reference
 
-${[...linesOf(({ path }) => path === '/docs'), openApi].join('\n')}
+${linesFor((path) => path === '/docs')}
+${openApi}
 
 ## Guides
 
-${linesOf(isIn('/docs/guides')).join('\n')}
+${linesFor((path) => path.startsWith('/docs/guides'))}
 
 ## Errors
 
-${linesOf(isIn('/docs/errors')).join('\n')}
+${linesFor((path) => path.startsWith('/docs/errors'))}
 `;
 }

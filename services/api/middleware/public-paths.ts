@@ -10,7 +10,7 @@ import type { PageSettings } from '../openapi/info.ts';
 import { anyOrigin, specCacheControl } from '../openapi/public-operations.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 
-/** `data:` is for the icons in stylesheets, and the form searches these pages. */
+/** `img-src data:` allows the icons in the stylesheets, and `form-action` the search form. */
 const policy = securityPolicy({ 'img-src': "'self' data:", 'form-action': "'self'" });
 const docsHeaders = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' };
 
@@ -18,7 +18,7 @@ const specHeaders = { 'Cache-Control': specCacheControl };
 const cachedHeaders = { ...docsHeaders, 'Cache-Control': 'public, max-age=300' };
 
 type PublicResource = {
-  /** Its path, or the pattern of its paths. */
+  /** Its path, or the pattern of its paths, as in `/docs/:missing`. */
   path: string;
   headers: Record<string, string>;
   /** Sets status, type and body of the response. */
@@ -37,11 +37,11 @@ const routeOf = (path: string): string =>
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
 export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicDeps): Middleware {
   const site = createSite({ baseUrl, keyPrefix, clientPackage });
-  const { fixed, texts, search, missing } = createPages(site, spec);
+  const { htmlByPath, textByPath, search, notFound } = createPages(site, spec);
   const queryOf = (context: Context) => String([context.query.q ?? ''].flat()[0]);
-  const send = (context: Context, body: string, status = 200) =>
+  const sendHtml = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
-  const pages = [...fixed].map(([path, page]): PublicResource => {
+  const pages = [...htmlByPath].map(([path, page]): PublicResource => {
     const links = [
       `<${site.href(path)}>; rel="canonical"`,
       `<${site.markdownHref(path)}>; rel="alternate"; type="text/markdown"`,
@@ -51,7 +51,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
   });
   // Browsers show `text/plain`, such as `/llms.txt`, but offer `text/markdown` for download.
   const typeOf = (path: string) => (path.endsWith('.md') ? 'text/markdown' : 'text/plain');
-  const markdown = [...texts].map(([path, text]): PublicResource => {
+  const markdown = [...textByPath].map(([path, text]): PublicResource => {
     return { path, headers: cachedHeaders, send: fixedContent(text, typeOf(path)) };
   });
   const resources: PublicResource[] = [
@@ -71,24 +71,24 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     {
       path: '/docs/search',
       headers: docsHeaders,
-      send: (context) => send(context, search(queryOf(context))),
+      send: (context) => sendHtml(context, search(queryOf(context))),
     },
     ...pages,
     ...markdown,
     ...readAssets().map((asset) => ({ ...asset, headers: cachedHeaders })),
   ];
   const byPath = new Map(resources.map((resource) => [resource.path, resource]));
-  const missingPage: PublicResource = {
+  const notFoundPage: PublicResource = {
     path: '/docs/:missing',
     headers: docsHeaders,
-    send: (context) => send(context, missing, 404),
+    send: (context) => sendHtml(context, notFound, 404),
   };
   return (context, next) => {
     if (!isPublic(context.path)) return next();
     // `/docs/` and `/docs` serve the same page; links have no base, so they work on both.
-    const resource = byPath.get(context.path.replace(/\/$/, '')) ?? missingPage;
+    const resource = byPath.get(context.path.replace(/\/$/, '')) ?? notFoundPage;
     context.state.route = routeOf(resource.path);
-    // Tools in a browser also read the document, from a page of another host.
+    // Tools on the pages of other hosts also read the document.
     if (resource.path === '/openapi.json') context.set(anyOrigin);
     if (!handleMethod(context)) return undefined;
     context.set(resource.headers);

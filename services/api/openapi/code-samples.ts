@@ -1,13 +1,13 @@
 import { exampleOrigin } from './errors.ts';
 import type { Operation } from './types.ts';
 
-type Described = { path: string; operationId: string; exampleId: string | undefined };
-type Names = { baseUrl: string | undefined; clientPackage: string };
+type SampledOperation = { path: string; operationId: string; exampleId: string | undefined };
+type SampleSettings = { baseUrl: string | undefined; clientPackage: string };
 
 /** Examples of a request, with curl, the typed client and Python. */
 export function codeSamples(
-  { baseUrl = exampleOrigin, clientPackage: packageName }: Names,
-  { path, operationId, exampleId }: Described,
+  { baseUrl = exampleOrigin, clientPackage }: SampleSettings,
+  { path, operationId, exampleId }: SampledOperation,
 ): NonNullable<Operation['x-codeSamples']> {
   const method = clientMethod(path, operationId);
   const call = `client.${method}(${exampleId === undefined ? '' : `'${exampleId}'`})`;
@@ -15,7 +15,7 @@ export function codeSamples(
   const isList = method.endsWith('.list');
   const curl = `curl --fail-with-body '${url}' \\
   --header "Authorization: Bearer $API_KEY"`;
-  const typescript = `import { createClient } from '${packageName}';
+  const typescript = `import { createClient } from '${clientPackage}';
 
 const client = createClient({
   baseUrl: '${baseUrl}',
@@ -58,14 +58,14 @@ print(response.json())`;
 
 /**
  * The method of the typed client. `listMacros` of `/v1/macros` is `macros.list`, `retrieveMacro` is `macros.retrieve`,
- * and an operation of `/v1/macros/:id/steps` is within `macros`.
+ * and `listSteps` of `/v1/macros/:id/steps` is `macros.steps.list`.
  */
 export function clientMethod(path: string, operationId: string): string {
   const [, verb, noun = ''] = /^(list|retrieve)([A-Z]\w*)$/.exec(operationId) ?? [];
   if (!verb) throw new Error(`${operationId}: an operation is listThings or retrieveThing`);
-  const things = verb === 'list' ? noun : plural(noun);
+  const collection = verb === 'list' ? noun : plural(noun);
   const parents = [...path.matchAll(/(\w+)\/:id\//g)].map(([, segment]) => `${segment}.`);
-  return `${parents.join('')}${things.charAt(0).toLowerCase()}${things.slice(1)}.${verb}`;
+  return `${parents.join('')}${collection.charAt(0).toLowerCase()}${collection.slice(1)}.${verb}`;
 }
 
 const plural = (noun: string) => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`);

@@ -17,7 +17,10 @@ export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps)
   /** The counted instants of each key, the least recently used key first. */
   const windows = new Map<string, number[]>();
   let forgottenMs = nowMs();
-  /** The time until an instant leaves the window. Subtracts the instants first, because their sum would be rounded. */
+  /**
+   * The time until a request at `instant` leaves the window; negative without one. `instant + windowMs` could lose
+   * precision, so this subtracts the instants first.
+   */
   const leftMs = (atMs: number, instant = -Infinity) => windowMs - (atMs - instant);
   /** Forgets windows that have passed, and the least recently used ones if there are too many keys. */
   const forgetOldest = (atMs: number) => {
@@ -37,13 +40,14 @@ export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps)
       // The map has the most recently used key last.
       windows.delete(key);
       windows.set(key, instants);
-      // Forgets seldom, and many keys together, because a Map passes every deleted slot on the way to its first key.
+      // Forgets keys in bulk: finding the first key of a Map is slow if many deleted entries precede it.
       if (windows.size > keysMax || atMs - forgottenMs >= windowMs) {
         forgottenMs = atMs;
         forgetOldest(atMs);
       }
       const remaining = Math.max(0, requests - instants.length);
-      // Once this instant leaves the window, one more request is admitted.
+      // One more request fits once this one has left the window. If the key's limit was lowered, more instants than
+      // `requests` may remain, and several have to leave before.
       const nextToLeave = instants[Math.max(0, instants.length - requests)];
       return { admitted, remaining, resetMs: Math.max(0, leftMs(atMs, nextToLeave)) };
     },

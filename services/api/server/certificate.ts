@@ -12,10 +12,15 @@ export type CertificateFiles = { cert: string; key: string };
 
 const pollIntervalMs = 2_000;
 
+/** Throws if the key does not belong to the certificate, or if one of them is invalid. */
+function assertMatching(pair: Credentials): void {
+  createSecureContext(pair);
+}
+
 /** Reads certificate and key. Throws if a file cannot be read, or if the two do not match. */
 export function readCertificate(files: CertificateFiles): Credentials {
   const pair = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') };
-  createSecureContext(pair);
+  assertMatching(pair);
   return pair;
 }
 
@@ -25,21 +30,22 @@ export const notAfterSeconds = ({ cert }: Credentials): number =>
 
 /**
  * Calls `use` when the files contain a new pair of certificate and key. The two files may be replaced one after the
- * other, so the current pair stays in use until they match. Polls, because a file watcher does not see a platform
- * replace a symbolic link further up the path.
+ * other, so the current pair stays in use until they match. Polls, because a file watcher misses the replacement of a
+ * symbolic link in a parent folder, as Kubernetes does it.
  */
 export function pollCertificate(
   { logger, use }: { logger: Logger; use: (pair: Credentials) => void },
   files: CertificateFiles,
   inUse: Credentials,
 ): Repeating {
+  /** The last pair that was read, in use or rejected. */
   let latest = inUse;
   let rejectedReason: string | null = null;
   const poll = async () => {
     const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
     if (cert === latest.cert && key === latest.key) return;
     latest = { cert, key };
-    createSecureContext(latest);
+    assertMatching(latest);
     use(latest);
     rejectedReason = null;
     logger.info('new certificate in use');

@@ -16,7 +16,7 @@ export const readTimeoutMs = 10_000;
 /** Whether a read is retried after an error of a class: after an outage of MongoDB, but not after a slow read. */
 const isRetriedAfter: Record<ErrorClass, boolean> = {
   // The pool monitor reopens the connections of a user that an operator has created again.
-  'refuses-us': true,
+  unauthorized: true,
   'refuses-connection': true,
   overloaded: true,
   'too-slow': false,

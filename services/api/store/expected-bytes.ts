@@ -10,8 +10,8 @@ export type ReplySize = { replyItems: number; replyBytes: number };
 
 /** The minimum estimate. */
 const estimateMin = 256 * 1_024;
-/** How many times larger than the largest recent document an estimate expects each document to be. */
-const margin = 2;
+/** An estimate assumes that each document is twice as large as the largest recent one. */
+const safetyFactor = 2;
 /** The time in which the estimate from the largest recent document falls by half. */
 const halfLifeMs = 30_000;
 /** The maximum of organizations whose sizes are kept, one size for each kind that they read. */
@@ -22,8 +22,7 @@ type LargestDocument = { bytes: number; atMs: number };
 /**
  * Estimates the size of a read from the largest document of its kind that the organization read recently. Nearly all
  * documents are small. If every page counted as its maximum of 16 MB, an organization could run only two reads at a
- * time. Without recent reads the estimate is that maximum. If an estimate is too low, the pool still bounds the total,
- * because each of its few connections buffers 16 MB at most.
+ * time. If an estimate is too low, the pool still bounds the total: each of its few connections buffers 16 MB at most.
  */
 export function createExpectedBytes(nowMs: () => number) {
   const largest = new LRUCache<string, Map<Kind, LargestDocument>>({ max: organizationsMax });
@@ -33,10 +32,11 @@ export function createExpectedBytes(nowMs: () => number) {
   };
   return {
     estimate: (orgId: string, { kind, items }: PlannedRead): number => {
+      // Also the estimate without recent reads. Very few single documents are larger than `documentBytes`.
       const max = items > 1 ? replyBytesMax : documentBytes;
       const bytesPerItem = recentBytes(orgId, kind);
       if (bytesPerItem === undefined) return max;
-      const expected = Math.max(estimateMin, margin * items * bytesPerItem);
+      const expected = Math.max(estimateMin, safetyFactor * items * bytesPerItem);
       return Math.ceil(Math.min(max, expected));
     },
     record: (orgId: string, kind: Kind, { replyItems, replyBytes }: ReplySize): void => {

@@ -34,7 +34,15 @@ type StoredMessage = Pick<MessageDocument, 'orgId'> & ThreadMessage & { state: {
 
 /** The first messages of a thread, oldest first; not all of them unless `isComplete`. */
 export type ThreadStart = ReplySize & { documents: StoredMessage[]; isComplete: boolean };
+/** A thread is the messages of one conversation. */
 type WantedThread = { orgId: string; conversationId: string };
+
+const emptyStart = (isComplete: boolean): ThreadStart => ({
+  documents: [],
+  isComplete,
+  replyItems: 0,
+  replyBytes: 0,
+});
 
 const limitOf = (wanted: WantedThread[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
 
@@ -76,33 +84,31 @@ async function readStarts(snapshot: DataSnapshot, wanted: WantedThread[]) {
   let isCut = mayBeCut || raws.length === limitOf(wanted);
   /** By organization, then by conversation, because the two ids joined as one text could be ambiguous. */
   const starts = new Map<string, Map<string, ThreadStart>>();
-  let last: ThreadStart | undefined;
+  const startOf = ({ orgId, state: { conversationId } }: StoredMessage): ThreadStart => {
+    const orgStarts = starts.get(orgId) ?? new Map<string, ThreadStart>();
+    const start = orgStarts.get(conversationId) ?? emptyStart(true);
+    starts.set(orgId, orgStarts.set(conversationId, start));
+    return start;
+  };
+  let last: ThreadStart | null = null;
   let bytes = 0;
   for (const raw of raws) {
-    // Stops decoding large threads, which would wait in memory. Each request reads the rest of its own thread.
+    // Decoded threads stay in memory until their requests are answered. Each request reads the rest of its own thread.
     if (last && bytes + raw.length > itemsBytesMax) {
       isCut = true;
       break;
     }
     bytes += raw.length;
     const message = BSON.deserialize(raw) as StoredMessage;
-    const { orgId, state } = message;
-    const orgStarts = starts.get(orgId) ?? new Map<string, ThreadStart>();
-    starts.set(orgId, orgStarts);
-    last = orgStarts.get(state.conversationId) ?? {
-      documents: [],
-      isComplete: true,
-      replyItems: 0,
-      replyBytes: 0,
-    };
-    orgStarts.set(state.conversationId, last);
+    last = startOf(message);
     last.documents.push(message);
     last.replyItems += 1;
     last.replyBytes += raw.length;
   }
   if (isCut && last) last.isComplete = false;
-  const none = { documents: [], isComplete: !isCut, replyItems: 0, replyBytes: 0 };
+  // If the reply was cut off, an absent thread may have messages beyond the cut.
+  const absent = emptyStart(!isCut);
   return {
-    find: ({ orgId, conversationId }: WantedThread) => starts.get(orgId)?.get(conversationId) ?? none,
+    find: ({ orgId, conversationId }: WantedThread) => starts.get(orgId)?.get(conversationId) ?? absent,
   };
 }

@@ -25,7 +25,7 @@ export class Overloaded extends Error {
 /** Whether an error of a class comes from MongoDB and may pass. The client then gets 503. */
 const mayPass: Record<ErrorClass, boolean> = {
   // MongoDB refuses the user only on old connections, which the pool monitor reopens.
-  'refuses-us': true,
+  unauthorized: true,
   'refuses-connection': true,
   overloaded: true,
   'too-slow': true,

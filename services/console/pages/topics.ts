@@ -3,7 +3,7 @@ import type { Member, Owner } from '../../../shared/kafka/group-members.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Facts } from '../../operations/facts.ts';
-import { byLag, type TopicFacts } from '../../operations/partitions.ts';
+import { byLag, type PartitionFacts, type TopicFacts } from '../../operations/partitions.ts';
 import { followsWithinSeconds, progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { staleAfterSeconds } from '../../operations/rules/generation.ts';
@@ -37,7 +37,7 @@ export const topicsPage = ({ overview }: Sources): Page => ({
 
 const measureTitles = ['Position', 'End', 'To apply', 'Records/s', 'Lag', 'Progress'];
 
-/** The page of the topics of a generation, or of one of them. */
+/** The path of this page for all topics of a generation, or for the partitions of one topic. */
 export const topicPath = (generation: number, topic?: string): string =>
   `/lag?${new URLSearchParams({ generation: `${generation}`, ...(topic && { topic }) }).toString()}`;
 
@@ -73,7 +73,7 @@ function partitionsTable(generation: GenerationReport, topic: string, members: M
     )}`;
 }
 
-const measureCells = (facts: TopicFacts, generation: GenerationReport): Html[] => [
+const measureCells = (facts: TopicFacts | PartitionFacts, generation: GenerationReport): Html[] => [
   numberCell(facts.position),
   numberCell(facts.lag === null ? null : facts.end),
   numberCell(facts.lag),
@@ -99,8 +99,8 @@ const membersTable = ({ generations, kafka }: Facts): Html => {
   const rows = generations.flatMap(({ generation, partitions }) => {
     const members = kafka.members.get(generation.number) ?? [];
     return members.map((member): [Html, ...Html[]] => {
-      const saved = partitions.filter(({ owner }) => owner?.memberId === member.memberId);
-      const releases = new Set(saved.flatMap(({ release }) => release ?? []));
+      const ownPartitions = partitions.filter(({ owner }) => owner?.memberId === member.memberId);
+      const releases = new Set(ownPartitions.flatMap(({ release }) => release ?? []));
       return [
         html`${projectorName(member, members)}`,
         numberCell(generation.number),

@@ -28,7 +28,7 @@ export type SwitchResult = {
 };
 
 export type SwitchOptions = {
-  /** A rollback in an emergency needs no comparison. */
+  /** Selects the checks. A rollback needs no comparison, because it may be an emergency. */
   step: 'promote' | 'rollback';
   why: string;
   dryRun?: boolean | undefined;
@@ -71,16 +71,16 @@ async function trySwitch(
     const waiting = await awaitReplicas(deps, number, dryRun ? 0 : timeoutSeconds);
     return { ...switched, outcome: 'was-active', waiting };
   }
-  const against = await awaitSwitchable(deps, number, options);
-  if (dryRun) return { ...switched, findings: against, outcome: 'dry-run' };
-  if (against.some(({ isAccepted }) => !isAccepted))
-    return { ...switched, findings: against, outcome: 'refused' };
-  const why = withAccepted(options.why, against);
+  const switchFindings = await awaitSwitchable(deps, number, options);
+  if (dryRun) return { ...switched, findings: switchFindings, outcome: 'dry-run' };
+  if (switchFindings.some(({ isAccepted }) => !isAccepted))
+    return { ...switched, findings: switchFindings, outcome: 'refused' };
+  const why = withAccepted(options.why, switchFindings);
   if (!(await activateUnchanged(deps, registry, number, why))) return null;
   deps.report(`generation ${number} is active; waiting for the API replicas`);
   const waiting = await awaitReplicas(deps, number, timeoutSeconds);
   const outcome = step === 'promote' ? 'promoted' : 'rolled-back';
-  return { ...switched, findings: against, outcome, waiting };
+  return { ...switched, findings: switchFindings, outcome, waiting };
 }
 
 /** Activates the generation. Returns false if the generations have changed since `checked` was read. */
@@ -130,15 +130,15 @@ async function awaitSwitchable(
 }
 
 /** The operator's reason and the accepted findings, for the history. */
-function withAccepted(why: string, against: Finding[]): string {
-  const accepted = against.filter(({ isAccepted }) => isAccepted);
+function withAccepted(why: string, switchFindings: Finding[]): string {
+  const accepted = switchFindings.filter(({ isAccepted }) => isAccepted);
   return [why, ...accepted.map(({ name, text }) => `accepted ${name}: ${text}`)].join('; ');
 }
 
 /**
  * Keeps the dead letters of the active generation open for the new one if Kafka has lost their records: the new one
- * cannot have read them. A record counts as lost while the leader of its partition does not answer. Invariant 17 in
- * docs/internals/generations.md.
+ * cannot have read them. While the leader of a partition does not answer, its records count as `unknown`, and their
+ * dead letters stay open too. Invariant 17 in docs/internals/generations.md.
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
   const { control } = deps;
@@ -149,7 +149,7 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
   const { ends, topicIds } = await deps.log.read(deps.topics);
   const recreatedProgress = progress.filter((saved) => isRecreated(saved, topicIds));
   const recreatedTopics = new Set(recreatedProgress.map(({ topic }) => topic));
-  const find = (record: LedgerRecord): InLog => {
+  const findInLog = (record: LedgerRecord): InLog => {
     const { topic, offset, firstAt } = record;
     const key = partitionKey(record);
     if (recreatedTopics.has(topic) || offset >= (firstLost.get(key) ?? Infinity)) return 'lost';
@@ -159,7 +159,7 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
     // A record that was rejected after `readAt` may lie beyond the end that was read then.
     return offset >= log.end && firstAt < readAt ? 'lost' : 'present';
   };
-  await carryOverDeadLetters(control, { from, to }, find);
+  await carryOverDeadLetters(control, { from, to }, findInLog);
 }
 
 async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {

@@ -58,7 +58,7 @@ function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
   const reasons = error.errors.map((topicError) => {
     if (typeof topicError === 'string') return topicError;
-    const isRefused = classify(topicError).errorClass === 'refuses-us';
+    const isRefused = classify(topicError).errorClass === 'unauthorized';
     const neededRight = isRefused ? ': this Kafka user needs Create on it' : '';
     const { topic = '' } = topicError as { topic?: string };
     return `${topic}: ${topicError.message}${neededRight}`;

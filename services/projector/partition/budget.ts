@@ -12,29 +12,32 @@ const ignore = () => undefined;
 const garbageShareMin = 1 / 4;
 
 /**
- * Loads values of unknown size one after another, in the order of the calls. A value that does not fit waits until
- * callers have released enough other values, so all values take at most the budget and one more value. V8 frees
- * released values late. If they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
+ * Loads values of unknown size one after another, in the order of the calls. A loaded value that does not fit waits
+ * until callers have released enough other values, so the values in memory take at most the budget, plus one value. V8
+ * frees released values late: if they exceed the budget, or a load has failed, the next load calls `collectGarbage`.
  */
 export function createBudget(bytesMax: number, collectGarbage: () => void): LoadWithinBudget {
   let usedBytes = 0;
   let garbageBytes = 0;
-  let onReleased = () => {};
+  let mustCollect = false;
+  /** Wakes the load in progress, which alone can wait for a release. */
+  let wakeWaiter: () => void = ignore;
   let previousLoad: Promise<unknown> = Promise.resolve();
   const nextRelease = () =>
     new Promise<void>((resolve) => {
-      onReleased = resolve;
+      wakeWaiter = resolve;
     });
   const loadAndWait = async <T extends { bytes: number }>(load: () => Promise<T>) => {
     while (usedBytes > bytesMax) await nextRelease();
-    if (garbageBytes > bytesMax) {
+    if (mustCollect || garbageBytes > bytesMax) {
       // The worker that has released a value still refers to it in this iteration of the event loop.
       await nextIteration();
       collectGarbage();
       garbageBytes = 0;
+      mustCollect = false;
     }
     const value = await load().catch((error: unknown) => {
-      garbageBytes = Infinity;
+      mustCollect = true;
       throw error;
     });
     while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await nextRelease();
@@ -45,7 +48,7 @@ export function createBudget(bytesMax: number, collectGarbage: () => void): Load
       isReleased = true;
       usedBytes -= value.bytes;
       if (value.bytes >= bytesMax * garbageShareMin) garbageBytes += value.bytes;
-      onReleased();
+      wakeWaiter();
     };
     return { value, release };
   };
