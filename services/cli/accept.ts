@@ -11,7 +11,7 @@ import {
 import { commandsIn } from '../operations/deployment.ts';
 import { configs } from './config.ts';
 import { type Context, type Output, type SelectVerb, withMongo } from './context.ts';
-import { type OperatorVerb, outputOfRefusal, withServers } from './operate.ts';
+import { type OperatorVerb, outputOfRefusal, withKafkaAndMongo } from './operate.ts';
 import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
@@ -20,9 +20,11 @@ type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefine
 export function addAccept(program: Command, select: SelectVerb): void {
   program
     .command('accept')
-    .description('accept a finding of a status as it is now; the history records who did it, when and why')
+    .description('accept a finding in its present state; the history records who did it, when and why')
     .addArgument(
-      new Argument('<finding>', 'as the command below a finding names it').choices(acceptableFindings),
+      new Argument('<finding>', 'the name in the command that the status shows below the finding').choices(
+        acceptableFindings,
+      ),
     )
     .argument('[number]', 'the generation; the active one by default', wholeNumber(1_000_000))
     .addOption(whyOption('the reason, for the history').makeOptionMandatory())
@@ -30,12 +32,13 @@ export function addAccept(program: Command, select: SelectVerb): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\ngap: projectors continue after lost records. older: a switch to older data, for ten minutes. truncated: a rebuild\n' +
-        'without records that Kafka has lost. lost: collections as a restore has left them.',
+      '\ngap: projectors continue after lost records. older: a switch to older data is allowed for the next ten minutes.\n' +
+        'truncated: a rebuild continues without records that Kafka has lost. lost: collections stay as a restore has left\n' +
+        'them.',
     )
     .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {
-      const verb = needsKafka.includes(finding) ? withServers(acceptOnKafka) : acceptOnMongo;
+      const verb = needsKafka.includes(finding) ? withKafkaAndMongo(acceptOnKafka) : acceptOnMongo;
       select(verb, { finding, generation, ...options });
     });
 }

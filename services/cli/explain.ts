@@ -9,7 +9,7 @@ import { documentRows, type Ingredient, ingredients, notFoundText } from '../ope
 import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { SelectVerb } from './context.ts';
-import { type ControlVerb, type MongoVerb, onControl, onMongo } from './operate.ts';
+import { type ControlVerb, type ReadModelVerb, withControlDatabase, withReadModel } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output, rows } from './output.ts';
 
@@ -24,7 +24,7 @@ export function addExplain(program: Command, select: SelectVerb): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if there is no document and no dead letter.')
     .addHelpText('after', example('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((id, options) => select(onMongo(printExplanation), { ...options, id }));
+    .action((id, options) => select(withReadModel(printExplanation), { ...options, id }));
 }
 
 export function addTrace(program: Command, select: SelectVerb): void {
@@ -34,7 +34,7 @@ export function addTrace(program: Command, select: SelectVerb): void {
     .argument('<Request-Id>', 'from the Request-Id header of the response', parseRequestId)
     .addOption(jsonOption())
     .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((requestId, options) => select(onControl(printTrace), { requestId, ...options }));
+    .action((requestId, options) => select(withControlDatabase(printTrace), { requestId, ...options }));
 }
 
 function parseRequestId(text: string): string {
@@ -47,7 +47,7 @@ const printTrace: ControlVerb<Json & { requestId: string }> = async ({ control }
   return output(options, trace, rows(traceRows(trace)));
 };
 
-const printExplanation: MongoVerb<Json & { id: string }> = async (deps, options) => {
+const printExplanation: ReadModelVerb<Json & { id: string }> = async (deps, options) => {
   const { control, cli } = deps;
   const isRequest = requestIdShape.test(options.id);
   const id = isRequest ? idInTrace(await readTrace(control, options.id)) : options.id;

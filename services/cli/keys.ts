@@ -14,7 +14,7 @@ import {
   type SelectVerb,
   withKafka,
 } from './context.ts';
-import { type MongoVerb, onMongo } from './operate.ts';
+import { type ReadModelVerb, withReadModel } from './operate.ts';
 import { example, jsonOption, parseName, parseOrgId, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
@@ -29,7 +29,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
     .addHelpText('after', example('keys list --org org_1'))
-    .action((options) => select(onMongo(list), options));
+    .action((options) => select(withReadModel(list), options));
   addCreate(group, select);
   group
     .command('archive')
@@ -44,7 +44,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
         'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', example('keys archive key_01K3QZ8M4T'))
-    .action((id, options) => select(onMongo(archive), { id, ...options }));
+    .action((id, options) => select(withReadModel(archive), { id, ...options }));
   group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
@@ -56,13 +56,13 @@ export function addKeys(program: Command, select: SelectVerb): void {
         'refuses whatever other key has it, even once this key is deleted.',
     )
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
-    .action((id, options) => select(onMongo(blockVerb), { id, ...options }));
+    .action((id, options) => select(withReadModel(blockVerb), { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
-    .action((id) => select(onMongo(unblock), { id }));
+    .action((id) => select(withReadModel(unblock), { id }));
 }
 
 function addCreate(group: Command, select: SelectVerb): void {
@@ -124,7 +124,7 @@ const nameShownMax = 60;
 
 type ArchiveOptions = Json & { id: string; yes?: true | undefined; dryRun?: true | undefined };
 
-const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
+const archive: ReadModelVerb<ArchiveOptions> = async (deps, options, context) => {
   const { id, yes, dryRun } = options;
   const config = configs.kafka(context.environment);
   const key = await readArchivable(deps, id);
@@ -148,7 +148,7 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
   );
 };
 
-const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, options) => {
+const list: ReadModelVerb<Json & { org?: string | undefined }> = async (deps, options) => {
   const keys = await listKeys(deps, options.org);
   if (await areBlocksLost(deps.control))
     deps.report(
@@ -157,13 +157,13 @@ const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, option
   return output(options, keys, lines(keys.map(renderKey)) || 'no keys\n');
 };
 
-const blockVerb: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
+const blockVerb: ReadModelVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
   const block = await blockKey(deps, id, { by: deps.by, why });
   const text = `${block._id} of ${block.orgId} is ${blockText(block)}; every replica refuses it within 6 seconds`;
   return { text: lines([text]), exitCode: 0 };
 };
 
-const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
+const unblock: ReadModelVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
   return { text: lines([`${id} is no longer blocked`]), exitCode: 0 };
 };

@@ -14,31 +14,31 @@ type ControlDeps = MongoDeps<ControlConfig>;
 
 export type ControlVerb<O> = (deps: ControlDeps, options: O, context: Context) => Promise<Output>;
 
-/** Connects a verb that needs no Kafka and no read model. */
-export const onControl =
-  <O>(run: ControlVerb<O>) =>
-  (context: Context, options: O): Promise<Output> =>
+/** Connects a verb that needs no Kafka and no read model. Returns a function for `SelectVerb`, as the next two do. */
+export function withControlDatabase<O>(run: ControlVerb<O>) {
+  return (context: Context, options: O): Promise<Output> =>
     withMongo(context, configs.mongo(context.environment), (deps) => run(deps, options, context));
+}
 
 /** `database` contains the documents of the served generation. */
 export type ServedDeps = ControlDeps & { database: Db };
 
-export type MongoVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
+export type ReadModelVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
 
 /** Connects a verb that needs no Kafka. Throws if the database has no read model, because its name may be wrong. */
-export const onMongo = <O>(run: MongoVerb<O>) =>
-  onControl<O>(async (deps, options, context) => {
+export function withReadModel<O>(run: ReadModelVerb<O>) {
+  return withControlDatabase<O>(async (deps, options, context) => {
     const { generation } = await requireRegistry(deps.control);
     const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
     return run({ ...deps, database }, options, context);
   });
+}
 
 export type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
 
 /** Connects a verb to Kafka and MongoDB. If the verb is refused, prints the refusal, with exit code 1. */
-export const withServers =
-  <O extends Json>(run: OperatorVerb<O>) =>
-  (context: Context, options: O): Promise<Output> => {
+export function withKafkaAndMongo<O extends Json>(run: OperatorVerb<O>) {
+  return (context: Context, options: O): Promise<Output> => {
     const config = configs.everything(context.environment);
     const topics = topicsOf(config.TOPIC_PREFIX);
     return withKafka(context, config, (kafka, logger) =>
@@ -49,6 +49,7 @@ export const withServers =
       }),
     );
   };
+}
 
 /** Returns the output of a refused verb. Throws every other error again. */
 export const outputOfRefusal = (context: Context, options: Json) => (error: unknown) => {
@@ -64,12 +65,12 @@ type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by
   useKafka: UseKafka;
 };
 
-/** Connects a verb that reads the facts: to MongoDB, and to Kafka if it answers. */
-export function withFacts<T>(context: Context, use: (deps: FactsDeps) => Promise<T>): Promise<T> {
+/** Connects a verb that reads the facts of a status: to MongoDB, and to Kafka if Kafka responds. */
+export function withStatusFacts<T>(context: Context, use: (deps: FactsDeps) => Promise<T>): Promise<T> {
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, async (deps) => {
-    // Tries each broker once: without an answer of Kafka, the verb shows the facts of MongoDB.
+    // Tries each broker once: if Kafka does not respond, the verb shows the facts of MongoDB.
     const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
     const useKafka: UseKafka = async (work) => work(await clients);
     try {

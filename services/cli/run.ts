@@ -12,7 +12,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
     ...raw,
     print: (text) => raw.print(typeof text === 'string' ? escapeHidden(text) : text),
     report: (line) => raw.report(escapeHidden(onOneLine(line))),
-    confirm: raw.confirm && confirmOnOneLine(raw.confirm),
+    confirm: raw.confirm === null ? null : confirmOnOneLine(raw.confirm),
   };
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
   const { cli } = commandsIn[DEPLOYMENT];
@@ -34,12 +34,13 @@ export async function runCommandLine(args: string[], environment: Environment, r
   }
 }
 
-/** Shows the question on one line. Otherwise a line end in a name could hide the act that the operator confirms. */
+/** Shows the question on one line, because a line break in a name could hide what the operator is confirming. */
 const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
   confirm(escapeHidden(onOneLine(question)));
 
 /**
- * Prints the output of a verb. Ignores that the reader has ended, as `head` does; any other lost output is a failure.
+ * Prints the output of a verb. Ignores a closed pipe, for example when `head` has read enough. Any other lost output is
+ * a failure.
  */
 async function printOutput(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {
   try {

@@ -3,7 +3,7 @@ import { generationDatabase } from '../../shared/store/connection.ts';
 import { type Counts, pendingText, readCounts } from '../operations/counts.ts';
 import { type Report, watchReports } from '../operations/report.ts';
 import type { Context, Output, SelectVerb } from './context.ts';
-import { withFacts } from './operate.ts';
+import { withStatusFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output, table } from './output.ts';
 import { renderReport } from './render-report.ts';
@@ -24,7 +24,7 @@ export function addStatus(program: Command, select: SelectVerb): void {
 }
 
 const printStatus = (context: Context, options: StatusOptions): Promise<Output> =>
-  withFacts(context, async ({ mongo, config, read }) => {
+  withStatusFacts(context, async ({ mongo, config, read }) => {
     const { value: report } = await watchReports(read).next();
     const counts = await readCounts(generationDatabase(mongo, config.DATABASE_NAME, report.active ?? 1));
     const text = renderStatus(report, counts, options.partitions ?? false);

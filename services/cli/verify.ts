@@ -4,7 +4,7 @@ import { counted, digits } from '../../shared/runtime/counted.ts';
 import type { DifferingDocument, VerifyResult } from '../operations/verify/result.ts';
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
 import { type Context, type SelectVerb, UsageError } from './context.ts';
-import { onMongo, outputOfRefusal } from './operate.ts';
+import { outputOfRefusal, withReadModel } from './operate.ts';
 import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
@@ -55,7 +55,7 @@ async function verify(context: Context, options: Options) {
   const { kind, ids, repair: isRepair = false, after, timeout: timeoutSeconds } = options;
   if (after !== undefined && (!kind || ids.length > 0))
     throw new UsageError('--after takes a kind, and no ids');
-  const connected = onMongo<Options>(async (deps) => {
+  const connected = withReadModel<Options>(async (deps) => {
     const result = await verifyDocuments(deps, { ...options, isRepair, timeoutSeconds });
     const areAllRight = result.differing === result.repaired && result.absent.length === 0;
     if (!isRepair && result.differing > 0) {

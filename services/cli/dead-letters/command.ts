@@ -13,7 +13,7 @@ import {
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
 import type { SelectVerb } from '../context.ts';
-import { onMongo } from '../operate.ts';
+import { withReadModel } from '../operate.ts';
 import { example, jsonOption, parseOrgId, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
@@ -54,7 +54,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json, ...filter }) => select(onMongo(verbs.list), { filter, limit, json }));
+    .action(({ limit, json, ...filter }) => select(withReadModel(verbs.list), { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
@@ -66,7 +66,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
       '\nThe bytes of a record above 8 MB, or beyond the share of its topic, are in Kafka alone.',
     )
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
-    .action((id, options) => select(onMongo(verbs.show), { id, ...options }));
+    .action((id, options) => select(withReadModel(verbs.show), { id, ...options }));
   addRedrive(group, select);
   addPurge(group, select);
   addSkip(group, select);
@@ -90,7 +90,7 @@ function addRedrive(group: Command, select: SelectVerb): void {
       ),
     )
     .action((ids, { dryRun, json, ...options }, verb) =>
-      select(onMongo(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
+      select(withReadModel(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
 }
 
@@ -106,7 +106,7 @@ function addPurge(group: Command, select: SelectVerb): void {
     )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
-      select(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
+      select(withReadModel(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
 }
 
@@ -127,7 +127,7 @@ function addSkip(group: Command, select: SelectVerb): void {
         'record has failed again. "redrive" applies it later.',
     )
     .addHelpText('after', example('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'))
-    .action((place, options) => select(onMongo(skip), { place, ...options }));
+    .action((place, options) => select(withReadModel(skip), { place, ...options }));
 }
 
 /** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */

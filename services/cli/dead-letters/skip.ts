@@ -2,13 +2,13 @@ import { placeText, type RecordPlace } from '../../../shared/control/ledger.ts';
 import { storeSkip } from '../../../shared/control/ledger-store.ts';
 import { checkSkip } from '../../operations/dead-letters/skip.ts';
 import { confirmOrThrow } from '../context.ts';
-import type { MongoVerb } from '../operate.ts';
+import type { ReadModelVerb } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { requireKnownTopic } from './verbs.ts';
 
 type Options = Json & { place: RecordPlace; why: string; yes?: true | undefined; dryRun?: true | undefined };
 
-export const skip: MongoVerb<Options> = async (deps, options, { terminal }) => {
+export const skip: ReadModelVerb<Options> = async (deps, options, { terminal }) => {
   const { control, config, by, now, cli } = deps;
   const { place, why, yes, dryRun } = options;
   requireKnownTopic(place.topic, config);

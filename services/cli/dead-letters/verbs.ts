@@ -25,7 +25,7 @@ import type { Row } from '../../operations/row.ts';
 import { toBuffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
 import { confirmOrThrow, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
-import type { MongoVerb, ServedDeps } from '../operate.ts';
+import type { ReadModelVerb, ServedDeps } from '../operate.ts';
 import { asJson, type Json, lines, output, rows } from '../output.ts';
 
 /** Throws a usage error for a topic that the settings do not name. `option` is the option that names the topic. */
@@ -39,7 +39,10 @@ function requireTopic({ topic }: DeadLetterFilter, config: ServedDeps['config'])
   if (topic !== undefined) requireKnownTopic(topic, config, '--topic: ');
 }
 
-export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
+export const list: ReadModelVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (
+  deps,
+  options,
+) => {
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
   const found = await listDeadLetters(deps, filter, { limit });
@@ -72,7 +75,7 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, filter: Dead
   ]);
 }
 
-export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = async (
+export const show: ReadModelVerb<Json & { id: string; raw?: true | undefined }> = async (
   deps,
   options,
   { terminal },
@@ -106,7 +109,7 @@ function showRaw({ report }: Terminal, { id, bytes }: DeadLetter, json: boolean)
   return { text: asJson({ ...place, ...record }), exitCode: 0 };
 }
 
-export const redrive: MongoVerb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
+export const redrive: ReadModelVerb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
   deps,
   options,
   context,
@@ -137,7 +140,7 @@ function renderSummary(summary: RedriveSummary, cli: string): string {
   ]);
 }
 
-export const purge: MongoVerb<
+export const purge: ReadModelVerb<
   Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
 > = async ({ control, config, by, now }, options, { terminal }) => {
   const { selection, yes, dryRun } = options;

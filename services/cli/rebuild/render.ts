@@ -35,22 +35,15 @@ export function renderComparison(number: number, result: ComparisonResult): stri
   ]);
 }
 
+/** The field of a whole document is the name of the class, so it is left out. */
 const renderDifference = ({ kind, id, class: name, field }: Difference): string =>
   `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
 
-export function renderSwitched({ generation: number, outcome, findings, waiting }: SwitchResult): string {
+export function renderSwitched(result: SwitchResult): string {
+  const { findings, waiting } = result;
   const findingTexts = findings.map((finding) =>
     renderFinding(finding, finding.isAccepted ? 'accepted' : 'FAILED'),
   );
-  const served =
-    waiting.length === 0
-      ? `generation ${number} is served`
-      : `generation ${number} is active; some replicas do not serve it yet`;
-  const passing = findings.every(({ isAccepted }) => isAccepted) ? 'every check passes; ' : '';
-  const unchanged: Partial<Record<SwitchResult['outcome'], string>> = {
-    refused: `generation ${number} is not served: nothing was changed`,
-    'dry-run': `dry run: ${passing}nothing was changed`,
-  };
   const replicas = waiting.map((replica) => {
     const stillServed = replica.generation === null ? 'nothing' : `generation ${replica.generation}`;
     return (
@@ -58,5 +51,22 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
       'once the new generation has caught up; see its log, and run this again to keep waiting'
     );
   });
-  return findingTexts.join('') + lines([unchanged[outcome] ?? served, ...replicas]);
+  return findingTexts.join('') + lines([outcomeText(result), ...replicas]);
+}
+
+function outcomeText({ generation: number, outcome, findings, waiting }: SwitchResult): string {
+  switch (outcome) {
+    case 'refused':
+      return `generation ${number} is not served: nothing was changed`;
+    case 'dry-run':
+      return findings.every(({ isAccepted }) => isAccepted)
+        ? 'dry run: every check passes; nothing was changed'
+        : 'dry run: nothing was changed';
+    case 'promoted':
+    case 'rolled-back':
+    case 'was-active':
+      return waiting.length === 0
+        ? `generation ${number} is served`
+        : `generation ${number} is active; some replicas do not serve it yet`;
+  }
 }

@@ -8,7 +8,7 @@ import { startRebuild } from '../../operations/rebuild/start.ts';
 import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
-import { type MongoVerb, type OperatorVerb, withFacts } from '../operate.ts';
+import { type OperatorVerb, type ReadModelVerb, withStatusFacts } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
 import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
@@ -22,7 +22,7 @@ export const start: OperatorVerb<Json & { why: string }> = async (deps, options)
 };
 
 export const status = (context: Context, options: Json & { watch?: Flag }): Promise<Output> =>
-  withFacts(context, async ({ now, read }) => {
+  withStatusFacts(context, async ({ now, read }) => {
     for await (const report of watchReports(read)) {
       const text = renderReport(report);
       if (!options.watch) return output(options, report, text);
@@ -39,7 +39,7 @@ export const status = (context: Context, options: Json & { watch?: Flag }): Prom
     throw new Error('the status has ended');
   });
 
-export const history: MongoVerb<Json> = async ({ control }, options) => {
+export const history: ReadModelVerb<Json> = async ({ control }, options) => {
   const { history: transitions } = await requireRegistry(control);
   return output(options, transitions, renderHistory(transitions));
 };
