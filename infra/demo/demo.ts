@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { startAgainCode } from '../../services/projector/wall-clock.ts';
+import { restartExitCode } from '../../services/projector/wall-clock.ts';
 import { writeApiCertificate } from '../certificate.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
@@ -112,7 +112,7 @@ function createServices(
     void service.exited.then((code) => {
       if (stopping.aborted || expectedToExit.has(service)) return;
       // The projector exits with this code to be started again, because the wall clock was set.
-      if (code === startAgainCode) start(kind, settings, name);
+      if (code === restartExitCode) start(kind, settings, name);
       else failure.reject(exitError(name, code, service));
     });
     return service;

@@ -39,8 +39,11 @@ export type Attempt = {
    * attempt begins after this part.
    */
   onProgress: (isSaved?: boolean) => void;
-  /** Called with true when the chunk begins to wait for the chunk of another partition, then with false. */
-  onQueued?: (isQueued: boolean) => void;
+  /**
+   * Called with whether the chunk waits because groups are applied one at a time: when it begins to wait, when that
+   * setting changes, and with false when the wait ends.
+   */
+  onOneAtATimeWait?: (isWaiting: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh. */
   onFanOut?: (documents: number) => void;
   /** Called while the same documents are written again and again, until the next progress. */

@@ -15,7 +15,7 @@ import { projectorConfig } from './config.ts';
 import { shutdownGraceMs } from './consumer/consumer.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
-import { monitorWallClock, startAgainCode, WallClockSet } from './wall-clock.ts';
+import { monitorWallClock, restartExitCode, WallClockSet } from './wall-clock.ts';
 
 /** Enough for a cluster of some ten brokers. */
 const kafkaConnections = 30;
@@ -38,7 +38,7 @@ const stop = onShutdown(logger, closers);
 
 const onFatal = (error: Error) => {
   logger.fatal({ error }, 'the projector cannot continue');
-  stop(error instanceof WallClockSet ? startAgainCode : 1);
+  stop(error instanceof WallClockSet ? restartExitCode : 1);
 };
 monitorWallClock(onFatal);
 

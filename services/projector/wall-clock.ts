@@ -1,18 +1,21 @@
-/** The exit code of a projector that its supervisor has to start again: EX_TEMPFAIL. */
-export const startAgainCode = 75;
+/** The exit code of a projector that its supervisor has to restart: EX_TEMPFAIL. */
+export const restartExitCode = 75;
 
 /** The wall clock was set while the process ran. */
 export class WallClockSet extends Error {
   override name = 'WallClockSet';
 }
 
-/** The largest harmless step of the clock, in milliseconds, which delays kafkajs less than a session lasts. */
+/**
+ * The largest harmless step of the clock, in milliseconds. It is shorter than a session, so the group keeps a consumer
+ * whose heartbeat is late by it.
+ */
 const stepMaxMs = 5_000;
 
 /**
  * Calls `onSet` once the wall clock steps against the monotonic clock, then stops monitoring. kafkajs measures time by
- * the wall clock. If that is set back by an hour, the consumer sends no heartbeat, refreshes no metadata and times out
- * no request for an hour.
+ * the wall clock. If the wall clock is set back by an hour, the consumer sends no heartbeat, refreshes no metadata and
+ * times out no request for an hour.
  */
 export function monitorWallClock(
   onSet: (error: WallClockSet) => void,

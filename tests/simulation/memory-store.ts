@@ -5,7 +5,7 @@ import {
   readFirstChildren,
 } from '../../services/projector/materialize/mongo-first-children.ts';
 import type {
-  Current,
+  CurrentDocument,
   ReferencedEntity,
   Store,
   StoredDocument,
@@ -211,7 +211,7 @@ const stateOf = ({ state }: StoredDocument, fields: string[]) => state && { stat
 
 export const envelopeOf = (document: StoredDocument) => pick(document, envelopeFields);
 
-const currentOf = (kind: Kind, document: StoredDocument): Current => ({
+const currentOf = (kind: Kind, document: StoredDocument): CurrentDocument => ({
   ...pick(document, [...envelopeFields, 'refs', 'orphanedAt', 'fanOutCursor']),
   ...stateOf(document, embeddedFields(kind)),
 });

@@ -1,5 +1,5 @@
 import type {
-  Current,
+  CurrentDocument,
   ReferencedEntity,
   Store,
   StoredDocument,
@@ -109,8 +109,8 @@ const readDependents = (store: Store, kind: Kind, ref: string, from = '') =>
   }, from);
 
 /** Returns the documents of each read. The store bounds the memory of one read, so large documents need several. */
-async function readDocuments(store: Store, kind: Kind, ids: string[]): Promise<Current[][]> {
-  const reads: Current[][] = [];
+async function readDocuments(store: Store, kind: Kind, ids: string[]): Promise<CurrentDocument[][]> {
+  const reads: CurrentDocument[][] = [];
   let remaining = ids;
   while (remaining.length > 0) {
     const read = await store.readCurrent(kind, remaining);

@@ -33,7 +33,7 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
   const applied: number[] = [];
   const seeks: string[] = [];
   const resolved: string[] = [];
-  let refusal: Error | null = null;
+  let fetchControlError: Error | null = null;
   const logged: string[] = [];
   const write = (line: string) => {
     logged.push(line);
@@ -44,7 +44,7 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
       partitions.map((partition) => partitionKey({ topic, partition })),
     );
   const change = (topicPartitions: unknown, by: (key: string) => void) => {
-    if (refusal) throw refusal;
+    if (fetchControlError) throw fetchControlError;
     keys(topicPartitions as TopicPartitions[]).forEach(by);
   };
   const consumer = {
@@ -129,9 +129,12 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
       deliverMessages([{ offset: `${at}`, error }], { from: at, to: at }),
     logged,
     fetchedRecords: () => fetchedRecords,
-    /** From now on `pause` and `resume` throw. */
-    refuse: (error: Error | null) => {
-      refusal = error;
+    /** From now on `pause` and `resume` of the consumer throw `error`. */
+    failFetchControl: (error: Error) => {
+      fetchControlError = error;
+    },
+    restoreFetchControl: () => {
+      fetchControlError = null;
     },
   };
 }

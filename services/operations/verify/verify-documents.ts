@@ -5,7 +5,7 @@ import { idsInState } from '../../projector/materialize/join.ts';
 import { mongoStore, readWholeDocuments } from '../../projector/materialize/mongo-store.ts';
 import { reconcile } from '../../projector/materialize/reconcile.ts';
 import type { RoundDeps } from '../../projector/materialize/rounds.ts';
-import type { JoinedFields, ReadDocuments, Store, Write } from '../../projector/materialize/store.ts';
+import type { DocumentsPage, JoinedFields, Store, Write } from '../../projector/materialize/store.ts';
 import type { PlannedWrite } from '../../projector/materialize/writes.ts';
 import {
   type ComparedDocument,
@@ -57,7 +57,7 @@ export async function verifyDocuments<K extends Kind>(
   const verified: VerifiedDocuments = { differing: new Map(), notRepaired: new Map(), absent: [] };
   const run: KindRun<K> = { kind, isRepair, now: deps.now(), states: new Map(), verified };
   const living = new Set<string>();
-  const readCurrent = async (_kind: Kind, wantedIds: string[]): Promise<ReadDocuments> => {
+  const readCurrent = async (_kind: Kind, wantedIds: string[]): Promise<DocumentsPage> => {
     const { documents, remaining } = await deps.readDocuments(kind, wantedIds);
     for (const { _id, state, unreadable } of documents) {
       if (state !== undefined || unreadable !== undefined) living.add(_id);
@@ -81,7 +81,7 @@ export async function verifyDocuments<K extends Kind>(
 
 /** Splits whole documents into documents with a readable state, and documents that an edit has broken. */
 function readStates<K extends Kind>({ kind, states, verified }: KindRun<K>, documents: ReadDocument[]) {
-  const read: Omit<ReadDocuments, 'remaining'> = { documents: [], unreadable: [] };
+  const read: Omit<DocumentsPage, 'remaining'> = { documents: [], unreadable: [] };
   for (const stored of documents) {
     const stateRead = stored.state && readState(kind, stored.state);
     const brokenField = stored.unreadable ?? (stateRead && 'broken' in stateRead ? stateRead.broken : null);

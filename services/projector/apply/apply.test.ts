@@ -95,16 +95,16 @@ describe('the applier', () => {
   test('applies even large chunks one group at a time while a build loads', async () => {
     const { run, groups, hold } = createTestApplier({ isOneAtATime: true });
     const release = hold();
-    const queued: boolean[] = [];
+    const notified: boolean[] = [];
     const runs = ['a', 'b', 'c'].map((name) =>
-      run(name, 1_000, { onQueued: (isQueued) => queued.push(isQueued) }),
+      run(name, 1_000, { onOneAtATimeWait: (isWaiting) => notified.push(isWaiting) }),
     );
     await idle();
     expect(groups).toEqual([['a']]);
     release();
     await Promise.all(runs);
     expect(groups).toEqual([['a'], ['b'], ['c']]);
-    expect(queued).toEqual([true, false, true, true, false, false]);
+    expect(notified).toEqual([true, false, true, true, false, false]);
   });
 
   test('applies the chunks of a failed group one at a time while a build loads', async () => {
@@ -120,7 +120,7 @@ describe('the applier', () => {
     const { run, setOneAtATime, hold } = createTestApplier();
     const release = hold();
     const notified: boolean[] = [];
-    const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void notified.push(isQueued) })];
+    const runs = [run('a'), run('b', 1, { onOneAtATimeWait: (isWaiting) => void notified.push(isWaiting) })];
     setOneAtATime(true);
     release();
     await Promise.all(runs);

@@ -5,7 +5,7 @@ import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts
 import { observeStages, timeStore } from './stages.ts';
 
 /*
- * The way of a chunk. A partition calls `apply` for its chunk, and waits for the promise.
+ * How a chunk is applied. A partition calls `apply` for its chunk, and waits for the promise.
  *
  *   a large chunk    is a group of its own, and begins immediately
  *   a small chunk    waits for phase 1 of the group before it, if there is one, then joins the next group
@@ -47,14 +47,15 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     while (records < groupRecordsMax) {
       const next = waiting.shift();
       if (!next) break;
-      const { stopping, onQueued } = next.attempt;
-      onQueued?.(false);
+      const { stopping, onOneAtATimeWait } = next.attempt;
+      onOneAtATimeWait?.(false);
       if (stopping?.aborted) next.reject(stopping.reason);
       else group.push(next);
       records += next.chunk.records.length;
     }
     return group;
   };
+  /** Never rejects: each chunk has its own promise, which resolves or rejects. */
   const applyGroup = async (group: WaitingChunk[]): Promise<void> => {
     if (group.length === 0) return;
     try {
@@ -64,8 +65,8 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
       if (group.length === 1) return group[0]?.reject(error);
       // One chunk may be the cause. As separate groups, only this chunk fails again, and the others succeed.
       for (const waitingChunk of group) {
-        const attempt = applyGroup([waitingChunk]);
-        if (isOneAtATime) await attempt;
+        const appliedAgain = applyGroup([waitingChunk]);
+        if (isOneAtATime) await appliedAgain;
       }
     }
   };
@@ -73,7 +74,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     isApplyingGroups = true;
     while (waiting.length > 0) {
       await applyGroup(takeGroup());
-      // Without the pause, the partitions of this group would miss the next one, and wait for two.
+      // Without the pause, the partitions of this group would just miss the next group, and wait for the one after it.
       if (!isOneAtATime) await sleep(gatherMs);
     }
     isApplyingGroups = false;
@@ -86,14 +87,14 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
         void applyGroup([waitingChunk]);
         return promise;
       }
-      attempt.onQueued?.(isOneAtATime);
+      attempt.onOneAtATimeWait?.(isOneAtATime);
       waiting.push(waitingChunk);
       if (!isApplyingGroups) void applyGroups();
       return promise;
     },
     setOneAtATime: (isOn) => {
       isOneAtATime = isOn;
-      for (const { attempt } of waiting) attempt.onQueued?.(isOn);
+      for (const { attempt } of waiting) attempt.onOneAtATimeWait?.(isOn);
     },
   };
 }

@@ -1,13 +1,13 @@
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { Change } from '../events/change.ts';
 
-/** The results of work on the parts of a chunk, in log order, and the changes at which the projector throws. */
+/** The results of work on the parts of a chunk, in log order, and the changes that make the projector throw. */
 type Isolated<T> = { results: T[]; failed: { change: Change; error: unknown }[] };
 
 /**
- * Applies the changes of a chunk by `work`. If a bug in the projector throws, halves the changes until it has found
- * each change that causes that. The other changes are applied, some of them more than once. Rejects with any
- * other error, such as one of MongoDB. The partition then retries the chunk.
+ * Applies the changes of a chunk by `work`. If a bug makes the projector throw, halves the changes until it has found
+ * each change that triggers the bug. The other changes are applied, some of them more than once. Rejects with any other
+ * error, such as one of MongoDB. The partition then retries the chunk.
  */
 export async function isolate<T>(
   changes: Change[],
@@ -27,7 +27,7 @@ export async function isolate<T>(
   }
 }
 
-/** Tries a change twice, because the driver may throw an error of code once, when it loses a connection. */
+/** Tries a change again, because the MongoDB driver itself may throw a TypeError once, when it loses a connection. */
 async function isolateOne<T>(change: Change, work: (part: Change[]) => Promise<T>): Promise<Isolated<T>> {
   try {
     return { results: [await work([change])], failed: [] };

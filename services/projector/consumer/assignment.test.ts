@@ -9,13 +9,15 @@ test('a stopping assignment fetches no partition', async () => {
   const partitions = assignment.replace({ t: [0, 1] }, 'member');
   for (const partition of partitions) start(partition);
   expect([...paused]).toEqual([]);
-  for (const partition of partitions.slice(0, 1)) queueRecord(partition);
+  const [first] = partitions;
+  if (!first) throw new Error('nothing is assigned');
+  queueRecord(first);
   while (applied.length === 0) await idle();
   const stopped = assignment.stop(3_600_000);
   expect(paused.size).toBe(2);
   batch.resolve(nothing);
   await stopped;
-  expect({ position: partitions[0]?.position, paused: paused.size }).toEqual({ position: 1, paused: 2 });
+  expect({ position: first.position, paused: paused.size }).toEqual({ position: 1, paused: 2 });
 });
 
 test('a partition is resumed beside stuck partitions', async () => {
@@ -44,30 +46,30 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
   test('a partition applies its queue, and is fetched after the next assignment', async () => {
     const stuck = Promise.withResolvers<typeof nothing>();
-    const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } =
+    const { assignment, positions, paused, applied, assign, start, queueRecord, ...consumer } =
       createTestAssignment(() => stuck.promise);
     const partition = assign();
     start(partition);
     // The partition is paused, because its queue exceeds its share.
     for (let count = 0; count < 3; count += 1) queueRecord(partition, mebibyte);
     expect([...paused]).toEqual(['t/0']);
-    refuse(restartError());
+    consumer.failFetchControl(restartError());
     stuck.resolve(nothing);
     while (applied.length < 3) await idle();
     await idle();
     expect(positions.isApplied('t/0', 2)).toBe(true);
     // The partition is fetched again once the consumer is back in its group.
-    refuse(null);
+    consumer.restoreFetchControl();
     start(assign());
     expect([...paused]).toEqual([]);
     assignment.updateFetching(partition);
   });
 
   test('any other error is thrown', () => {
-    const { positions, assign, start, refuse } = createTestAssignment();
+    const { positions, assign, start, failFetchControl } = createTestAssignment();
     positions.setLoadEnds(new Map());
     start(assign());
-    refuse(new TypeError('a bug'));
+    failFetchControl(new TypeError('a bug'));
     expect(() => positions.setLoadEnds(null)).toThrow('a bug');
   });
 });
@@ -95,9 +97,9 @@ test('a reassigned partition is not fetched before its start offset is known', a
 
 test('a partition continues if the same member gets it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const signals: AbortSignal[] = [];
+  const lostSignals: AbortSignal[] = [];
   const { assignment, assign, paused, start, queueRecord } = createTestAssignment((_, { signal }) => {
-    signals.push(signal);
+    lostSignals.push(signal);
     return stuck.promise;
   });
   // A partition without a start offset cannot continue.
@@ -106,13 +108,14 @@ test('a partition continues if the same member gets it again', async () => {
   expect(partition).not.toBe(unstarted);
   start(partition);
   queueRecord(partition);
-  while (signals.length === 0) await idle();
+  while (lostSignals.length === 0) await idle();
+  const [lostSignal] = lostSignals;
   expect(assign('member')).toBe(partition);
-  expect({ isLost: signals[0]?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });
+  expect({ isLost: lostSignal?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });
   assignment.updateFetching(partition);
   expect([...paused]).toEqual([]);
   // Another member begins at the recorded position, because other members may have applied more records.
   expect(assign('other')).not.toBe(partition);
-  while (!signals[0]?.aborted) await idle();
+  while (!lostSignal?.aborted) await idle();
   stuck.resolve(nothing);
 });

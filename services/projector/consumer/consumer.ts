@@ -17,12 +17,12 @@ import { createRestartPauses } from './restart-pauses.ts';
 import { resumePartitions } from './start-offsets.ts';
 
 /*
- * The order, from a record to its committed offset:
- *   poll     kafkajs fetches, and hands over each batch              handle-batch.ts
- *   queue    of the partition, within the bytes of all queues        ../partition/record-queue.ts
- *   apply    the next records of a partition, small chunks together  ../partition/partition.ts, ../apply/apply.ts
- *   save     once a second the progress, then the watermark          ../progress/commit-loop.ts
- *   commit   the positions that were saved                           below
+ * The steps from a record to its committed offset:
+ *   poll     kafkajs fetches batches, and hands over each                handle-batch.ts
+ *   queue    a partition queues the records, within a limit of bytes     ../partition/record-queue.ts
+ *   apply    a partition applies its next records, small chunks grouped  ../partition/partition.ts, ../apply/apply.ts
+ *   save     once a second, the progress and then the watermark          ../progress/commit-loop.ts
+ *   commit   the saved positions                                         commitOffsets, below
  */
 
 export type ConsumerDeps = AssignmentDeps & {
@@ -38,7 +38,10 @@ export type ConsumerDeps = AssignmentDeps & {
   topics: string[];
   /** Without a heartbeat for this time, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
-  /** See `StartOffsetDeps`. */
+  /**
+   * Returns the offset at which the log of a partition began when the generation was registered, or at which an
+   * operator has accepted since that it begins. The key is `<topic>/<partition>`.
+   */
   beginningOf: (key: string) => number;
   /** Called with the number of records that were fetched and queued. */
   onFetched: (topic: string, records: number) => void;
@@ -57,8 +60,8 @@ export type RunningConsumer = AssignedPartitions & {
 export const shutdownGraceMs = 15_000;
 
 /**
- * The longest time for saving the progress, and the longest for leaving the group, in milliseconds. Both together fit
- * into the deadline that `main` sets.
+ * The time limit of saving the progress, and that of leaving the group, in milliseconds. Both together fit into the
+ * deadline that `main` sets.
  */
 const leaveWithinMs = 3_000;
 
@@ -111,8 +114,8 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
-      // Between GROUP_JOIN and the first fetch, kafkajs resolves this without leaving the group. The partitions then
-      // have no owner until the session times out.
+      // Between GROUP_JOIN and the first fetch, kafkajs resolves `disconnect` without leaving the group. The partitions
+      // then have no owner until the session times out.
       await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not leave the group'),
       );

@@ -13,9 +13,9 @@ export type Headers = Map<string, string | null>;
 /** One header of a record. */
 export type RecordHeader = { name: string; value: Buffer | null };
 
-/** The most headers of a record. A record with more becomes a dead letter. */
+/** The maximum number of headers of a record. A record with more becomes a dead letter. */
 const headersMax = 1_000;
-/** The most bytes of all headers of a record together. */
+/** The maximum size of all headers of a record together, in bytes. */
 const headersBytesMax = 256 * 1024;
 
 /** The attributes of CloudEvents that the projector reads. */
@@ -27,10 +27,11 @@ const wantedLengths = new Set([...wanted].map(({ length }) => length));
 export const noHeaders = varint(0);
 
 /** Describes headers that exceed their limits; null for others. */
-export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | null =>
-  headers.length > headersBytesMax || readVarint({ bytes: headers, index: 0 }) > headersMax
-    ? `headers: must be at most ${headersMax}, and take at most ${headersBytesMax} bytes`
-    : null;
+export function describeLargeHeaders(headers: KafkaRecord['headers']): string | null {
+  const count = readVarint({ bytes: headers, index: 0 });
+  if (count <= headersMax && headers.length <= headersBytesMax) return null;
+  return `headers: must be at most ${headersMax}, and take at most ${headersBytesMax} bytes`;
+}
 
 /**
  * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated
@@ -41,9 +42,11 @@ export function readHeaders(headers: KafkaRecord['headers']): Headers {
   const cursor = { bytes: headers, index: 0 };
   const found: Headers = new Map();
   for (let unread = readVarint(cursor); unread > 0; unread -= 1) {
-    const start = skipBytes(cursor) ?? cursor.index;
-    const isWanted = wantedLengths.has(cursor.index - start);
-    const name = isWanted ? headers.toString('latin1', start, cursor.index).toLowerCase() : '';
+    const nameStart = skipBytes(cursor) ?? cursor.index;
+    const nameEnd = cursor.index;
+    // Compares the length first, because decoding every name would be slow.
+    const mayBeWanted = wantedLengths.has(nameEnd - nameStart);
+    const name = mayBeWanted ? headers.toString('latin1', nameStart, nameEnd).toLowerCase() : '';
     if (!wanted.has(name)) {
       skipBytes(cursor);
       continue;

@@ -1,5 +1,5 @@
 import { idIn } from './edges.ts';
-import type { Child, FirstChildren, ReadFamilies } from './store.ts';
+import type { Child, ChildrenPage, FirstChildrenQuery } from './store.ts';
 
 /** The most parents whose children one command reads. */
 const parentsPerRead = 1_000;
@@ -17,9 +17,9 @@ export type ReadChildren = (filter: object, order: Record<string, 1> | null, max
  */
 export async function readFirstChildren(
   read: ReadChildren,
-  { parentField, max }: FirstChildren,
+  { parentField, max }: FirstChildrenQuery,
   parents: Map<string, string>,
-): Promise<ReadFamilies> {
+): Promise<ChildrenPage> {
   const field = `state.${parentField}`;
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();

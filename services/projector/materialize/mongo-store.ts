@@ -6,7 +6,7 @@ import { embeddedFields, referencedFields } from './edges.ts';
 import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
 import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
-import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
+import type { Child, CurrentDocument, ReferencedEntity, Store, StoredDocument } from './store.ts';
 
 /** The most ids of dependents that one command reads, at most 768 bytes each. This limits the memory of a fan-out. */
 export const pageSize = 2_000;
@@ -45,7 +45,7 @@ export function mongoStore(database: Db): Store {
   return {
     readCurrent: (kind, ids) =>
       withCommandLimit(async (limit) => {
-        await using cursor = findByIds(collection(kind), ids, limit).project<Current>(
+        await using cursor = findByIds(collection(kind), ids, limit).project<CurrentDocument>(
           currentProjection(kind),
         );
         const { found, remaining } = await readFirstReply(cursor, ids);
@@ -92,7 +92,9 @@ export function mongoStore(database: Db): Store {
     readEnvelopes: (kind, ids) =>
       withCommandLimit(async (limit) => {
         const cursor = findByIds(collection(kind), ids, limit);
-        const stored = await cursor.project<Current>({ ...envelopeProjection, 'state.id': 1 }).toArray();
+        const stored = await cursor
+          .project<CurrentDocument>({ ...envelopeProjection, 'state.id': 1 })
+          .toArray();
         return readEnvelopes(stored).documents;
       }),
   };

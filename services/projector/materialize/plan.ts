@@ -4,7 +4,7 @@ import type { Change, Upsert } from '../events/change.ts';
 import { projections } from '../projections/projections.ts';
 import { type Entity, evolve, type EvolveRules, isRepetition } from './evolve.ts';
 import { type IdsByEdge, idsInRefs, idsInState } from './join.ts';
-import type { Current, ReadDocuments, UnreadableDocument } from './store.ts';
+import type { CurrentDocument, DocumentsPage, UnreadableDocument } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';
 
 export type PlanDeps = WriteDeps & {
@@ -12,14 +12,14 @@ export type PlanDeps = WriteDeps & {
    * Whether a worker has completely applied the record at a position of the kind's topic, its fan-out included. The
    * position of the partition is then after the record.
    */
-  isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
+  isApplied: (kind: Kind, position: NonNullable<CurrentDocument['position']>) => boolean;
   /**
    * Called for each document that cannot be refreshed: the store refuses it, its envelope cannot be read, or a bug in
    * the projector throws `error`.
    */
   onNotRefreshed: (kind: Kind, id: string, reason: string, error?: unknown) => void;
   /** The ids that a stored document names over each edge; by default, those in its `refs`. */
-  idsIn?: (kind: Kind, current: Current) => IdsByEdge;
+  idsIn?: (kind: Kind, current: CurrentDocument) => IdsByEdge;
   /** Called for each document that is replaced, because a field of its envelope cannot be read. */
   onUnreadable?: (kind: Kind, id: string, field: string) => void;
 };
@@ -49,7 +49,7 @@ export function planRound<K extends Kind>(
   deps: PlanDeps,
   kind: K,
   todo: string[],
-  read: ReadDocuments,
+  read: DocumentsPage,
   work: Work<K>,
 ): PlannedWrite<K>[] {
   const readableById = new Map(read.documents.map((document) => [document._id, document]));
@@ -82,7 +82,7 @@ function planRefresh<K extends Kind>(
   deps: PlanDeps,
   kind: K,
   id: string,
-  current: Current | undefined,
+  current: CurrentDocument | undefined,
   unreadable: UnreadableDocument | undefined,
 ): PlannedWrite<K> | null {
   if (unreadable) {
@@ -153,7 +153,7 @@ function createPlannedWrite<K extends Kind>(
 }
 
 /** Whether all dependents show the stored state: Invariant 7. */
-export const isPropagated = ({ isApplied }: PlanDeps, kind: Kind, current: Current): boolean =>
+export const isPropagated = ({ isApplied }: PlanDeps, kind: Kind, current: CurrentDocument): boolean =>
   !current.fanOutCursor &&
   (current.position === null || isApplied(kind, current.position)) &&
   (current.tombstonePosition === undefined || isApplied(kind, current.tombstonePosition));

@@ -7,7 +7,7 @@ import type { Change } from '../events/change.ts';
 import { type JoinInput, readReferences, recheckReferences } from './join.ts';
 import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
 import { createConflictCounter, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
-import type { Current, Guard, Store, StoredState, Write } from './store.ts';
+import type { CurrentDocument, Guard, Store, StoredState, Write } from './store.ts';
 import { type PlannedWrite, prepareWrites } from './writes.ts';
 
 export type ReconcileDeps = PlanDeps &
@@ -27,7 +27,7 @@ export type Reconciled = {
   /** The state that all dependents show; null if it is unknown. */
   before: { state?: StoredState } | null;
   /** The cursor at which an interrupted fan-out of this state continues. */
-  resumeAt?: Current['fanOutCursor'];
+  resumeAt?: CurrentDocument['fanOutCursor'];
 };
 
 type Reconciliation<K extends Kind> = {

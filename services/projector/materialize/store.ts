@@ -5,8 +5,8 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 export type FanOutCursor = { from: Kind; edge: string; after: string };
 
 /**
- * Identifies the state that a fan-out carries to dependents. If a version comes again after a Kafka tombstone has
- * deleted it, that is a different state, because its `tombstonePosition` differs.
+ * Identifies the state that a fan-out carries to dependents. An entity can return with the same version after a Kafka
+ * tombstone. That is a different state: its `tombstonePosition` differs.
  */
 export type FannedOutState = {
   id: string;
@@ -15,7 +15,7 @@ export type FannedOutState = {
   isDeleted: boolean;
 };
 
-/** An entity's state as the store returns it: the fields that were asked for, by name. */
+/** An entity's state as the store returns it: the requested fields, by name. */
 export type StoredState = Readonly<Record<string, unknown>>;
 
 /** `orgId` is null after a Kafka tombstone of an unknown entity, because a Kafka tombstone names no organization. */
@@ -35,26 +35,27 @@ export type StoredDocument = OfAnyOrganization<
 };
 
 /** The part of a document that the engine reads before a write. The state has the fields that edges need. */
-export type Current = StoredEnvelope & Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
+export type CurrentDocument = StoredEnvelope &
+  Pick<StoredDocument, 'state' | 'refs' | 'orphanedAt' | 'fanOutCursor'>;
 
 /** The part of an entity that its dependents are joined from. The state has the fields that edges need. */
 export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision' | 'deletedAt' | 'state'>;
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
-/** The result of one read of documents by id. */
-export type ReadDocuments = {
-  documents: Current[];
+/** The result of one read of documents by id, as far as bounded memory allows. */
+export type DocumentsPage = {
+  documents: CurrentDocument[];
   unreadable: UnreadableDocument[];
   /** The ids that are still to be read. */
   remaining: string[];
 };
 
 /** The first children that a document shows: at most `max` entities whose state names the document in `parentField`. */
-export type FirstChildren = { parentField: string; max: number };
+export type FirstChildrenQuery = { parentField: string; max: number };
 
-/** The result of one read of children. */
-export type ReadFamilies = {
+/** The result of one read of children, as far as bounded memory allows. */
+export type ChildrenPage = {
   /** The children of each parent that has any, by `byCreated`. */
   children: Map<string, Child[]>;
   /** The parents that are still to be read. */
@@ -93,8 +94,9 @@ export type Write =
 /** The writes that did not apply; the keys are the ids of their documents. */
 export type WriteResult = {
   /**
-   * The value is null if the store only rolled the write back. A text states that another document has this id. If
-   * later rounds read the same guard again, no other writer is in the way: the text becomes the reason of a refusal.
+   * The value is null if the store only rolled the write back. A text states that another document has this id. If the
+   * guard is unchanged each time that the engine reads again, there was no competing write, and the engine rejects the
+   * record with this text.
    */
   conflicted: Map<string, string | null>;
   /** The reasons why the store refuses documents. */
@@ -107,7 +109,7 @@ export type WriteResult = {
  */
 export type Store = {
   /** Reads documents by id, as far as bounded memory allows. */
-  readCurrent: (kind: Kind, ids: string[]) => Promise<ReadDocuments>;
+  readCurrent: (kind: Kind, ids: string[]) => Promise<DocumentsPage>;
   /** Reads the entities from which others are joined, by kind and id. Leaves out missing and unreadable ones. */
   readEntities: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, ReferencedEntity>>>;
   /** Reads revisions by kind and id. Leaves out missing and unreadable ones. */
@@ -116,7 +118,11 @@ export type Store = {
    * Reads the first children of each parent, as far as bounded memory allows: living entities of its organization, each
    * once. `parents` has the organization of each parent by its id.
    */
-  readFirstChildren: (kind: Kind, by: FirstChildren, parents: Map<string, string>) => Promise<ReadFamilies>;
+  readFirstChildren: (
+    kind: Kind,
+    by: FirstChildrenQuery,
+    parents: Map<string, string>,
+  ) => Promise<ChildrenPage>;
   /** Applies the writes in any order. */
   write: (kind: Kind, writes: Write[]) => Promise<WriteResult>;
   /** Finds the ids of the documents that refer to one of `refs`, in no order; null if there is more than one page. */

@@ -5,7 +5,7 @@ import type { Change, Upsert } from '../events/change.ts';
 import { fanOutStart } from './edges.ts';
 import { type Entity, toTombstone } from './evolve.ts';
 import { join, type Joined, type JoinInput, type References } from './join.ts';
-import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
+import type { CurrentDocument, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
 
 export type WriteDeps = {
   now: () => Date;
@@ -19,7 +19,7 @@ export type WriteDeps = {
 /** An entity after its changes, and the stored document before them. */
 export type PlannedWrite<K extends Kind> = {
   id: string;
-  current: Current | undefined;
+  current: CurrentDocument | undefined;
   /** The guard of the write. A document that cannot be read has one as well. */
   guard: Guard;
   entity: Entity;

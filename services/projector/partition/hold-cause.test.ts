@@ -28,9 +28,9 @@ describe('the cause for which the records of a partition wait', () => {
   test('the cause follows the reports of the attempt', async () => {
     const { partition, attempt } = createTestPartition();
     const first = await attempt(0);
-    first.onQueued?.(true);
+    first.onOneAtATimeWait?.(true);
     expect(causeOf(partition)).toBe('one_at_a_time');
-    first.onQueued?.(false);
+    first.onOneAtATimeWait?.(false);
     expect(causeOf(partition)).toBe('backlog');
     first.onFanOut?.(700);
     expect(partition.snapshot()).toMatchObject({ cause: 'fan_out', fanOutWaiting: 700 });
@@ -42,9 +42,9 @@ describe('the cause for which the records of a partition wait', () => {
     const second = await attempt(1);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
     // The cause stays the failure while the next attempt waits for another partition.
-    second.onQueued?.(true);
+    second.onOneAtATimeWait?.(true);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', isQueued: true });
-    second.onQueued?.(false);
+    second.onOneAtATimeWait?.(false);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing' });
     expect(partition.snapshot().isQueued).toBeUndefined();
     second.end();

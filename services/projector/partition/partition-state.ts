@@ -19,11 +19,13 @@ export type PartitionState =
   | { name: 'stopped' };
 
 /*
- * The life of a partition. A partition may stop in every state.
+ * The life of a partition. A partition may stop in every state. `waiting`, `applying` and
+ * `retrying` may also follow themselves: only the details change.
  *
  *   finding-start ──its start offset is found──→ idle
  *   idle          ──records are queued─────────→ waiting or applying
- *   waiting       ──its chunk is the next──────→ applying
+ *   waiting       ──its chunk may be applied───→ applying
+ *   waiting       ──an attempt fails───────────→ retrying
  *   applying      ──its chunk must wait────────→ waiting
  *   applying      ──the queue is empty─────────→ idle
  *   applying      ──an attempt fails───────────→ retrying
@@ -32,7 +34,7 @@ export type PartitionState =
 const nextStates: Record<PartitionState['name'], PartitionState['name'][]> = {
   'finding-start': ['idle', 'stopped'],
   idle: ['waiting', 'applying', 'stopped'],
-  // A chunk may fail while it waits for the chunk of another partition. It is then retried.
+  // An attempt may fail while its chunk waits for the chunk of another partition.
   waiting: ['waiting', 'applying', 'retrying', 'stopped'],
   applying: ['applying', 'waiting', 'retrying', 'idle', 'stopped'],
   retrying: ['retrying', 'applying', 'stopped'],
@@ -44,8 +46,8 @@ export const mayBecome = (current: PartitionState, next: PartitionState): boolea
   nextStates[current.name].includes(next.name);
 
 /**
- * Returns the reason why records wait in this state, if there are any. A stopped partition has none (null), so that the
- * reason that was saved last stays.
+ * Returns the cause of the wait of a partition's records, if it has any. Null for a stopped partition, which keeps the
+ * last saved cause.
  */
 export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause | null {
   switch (state.name) {

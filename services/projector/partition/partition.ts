@@ -282,7 +282,7 @@ export class Partition {
         if (this.#state.name === 'applying') this.#setState(applying);
         countPart(isSaved);
       },
-      onQueued: (isWaiting) => {
+      onOneAtATimeWait: (isWaiting) => {
         // After a failed attempt the state stays `retrying` until an attempt succeeds.
         if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued: isWaiting });
         else if (isWaiting) this.#setState({ name: 'waiting', cause: 'one_at_a_time' });
