@@ -7,12 +7,14 @@ const entry = (
   message = 'Response Heartbeat(key: 12, version: 3)',
 ): LogEntry => ({ namespace, level: logLevel.ERROR, label: 'ERROR', log: { timestamp: '', message, error } });
 
+const rebalancing = 'The group is rebalancing, so a rejoin is needed';
+
 describe('a log line of kafkajs', () => {
   test.each([
     {
       name: 'a rebalance, which every heartbeat reports',
       namespace: 'Connection',
-      error: 'rejoin',
+      error: rebalancing,
       level: 'debug',
     },
     {
@@ -30,16 +32,15 @@ describe('a log line of kafkajs', () => {
     {
       name: 'a consumer that stops because of a rebalance',
       namespace: 'Consumer',
-      error: 'rejoin',
+      error: rebalancing,
       level: 'error',
     },
   ])('about $name has the expected level', ({ namespace, error, level }) => {
-    const text = error === 'rejoin' ? 'The group is rebalancing, so a rejoin is needed' : error;
-    expect(levelOf(entry(namespace, text))).toBe(level);
+    expect(levelOf(entry(namespace, error))).toBe(level);
   });
 
   test.each(['Crash: KafkaJSError: gone', 'Restarting the consumer in 200ms'])(
-    '%s is left to the event of the consumer',
+    '%s is logged at debug, because the CRASH event of the consumer reports it',
     (message) => {
       expect(levelOf(entry('Consumer', '', message))).toBe('debug');
     },

@@ -25,13 +25,16 @@ type Message = Partial<BatchMessage> & Partial<ErrorMessage> & Partial<ThrottleM
 /** The batches from an offset on. The next fetch begins at `nextOffset`. */
 export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
 
-/** The most bytes of one fetch. A larger batch is delivered whole. */
+/** The maximum size of one fetch, in bytes. A larger batch is delivered whole. */
 const fetchBytes = 4 * 1024 * 1024;
 /** How long a broker waits for the first byte, in milliseconds. */
 const fetchWaitMs = 1_000;
 
-/** A fetch rejects once a quota has emptied this number of answers in a row, or makes it wait longer than this. */
-const throttlingLimits = { answers: 3, ms: 30_000 };
+/**
+ * `fetchBatches` rejects after this number of throttled responses in a row, which are empty, or if the broker asks for
+ * a wait longer than `waitMs`.
+ */
+const throttlingLimits = { responses: 3, waitMs: 30_000 };
 
 /**
  * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the offset
@@ -61,20 +64,21 @@ export async function fetchBatches(
   if (error === 'OFFSET_OUT_OF_RANGE') return null;
   if (error !== undefined) {
     const message = `${topic}/${partition} cannot be read at offset ${offset}: ${error}`;
-    throw Object.assign(leaderErrorOf(error) ?? new Error(), { message });
+    throw leaderErrorOf(error, message) ?? new Error(message);
   }
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }
 
-/** Fetches again if a quota has emptied the answer. kafkajs itself delays the next request until the wait is over. */
+/** Fetches again after a throttled response. kafkajs itself delays the next request until the wait is over. */
 async function fetchUntilDelivered(fetch: () => Promise<Message[]>): Promise<Message[]> {
-  for (let answers = 1; ; answers += 1) {
+  let throttledMs = 0;
+  for (let responses = 0; responses < throttlingLimits.responses; responses += 1) {
     const messages = await fetch();
-    const throttledMs = messages[0]?.throttledMs ?? 0;
+    throttledMs = messages[0]?.throttledMs ?? 0;
     if (throttledMs === 0) return messages;
-    if (answers >= throttlingLimits.answers || throttledMs > throttlingLimits.ms)
-      throw new Error(
-        `a quota of Kafka throttles this client, by ${throttledMs} ms: raise consumer_byte_rate of its user or client`,
-      );
+    if (throttledMs > throttlingLimits.waitMs) break;
   }
+  throw new Error(
+    `a quota of Kafka throttles this client, by ${throttledMs} ms: raise consumer_byte_rate of its user or client`,
+  );
 }

@@ -163,9 +163,9 @@ const leaderErrors = new Map([
 export const isLeaderError = (type: string): boolean => leaderErrors.has(type);
 
 /** The error of kafkajs for a broker that does not lead a partition, which passes; null for any other error. */
-export function leaderErrorOf(type: string): Error | null {
+export function leaderErrorOf(type: string, message: string): Error | null {
   const code = leaderErrors.get(type);
-  return code === undefined ? null : createErrorFromCode(code);
+  return code === undefined ? null : Object.assign(createErrorFromCode(code), { message });
 }
 
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
