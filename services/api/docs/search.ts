@@ -16,11 +16,12 @@ type Section = {
   lowerContent: string;
 };
 
-/** The number of the words that a text in lower case contains. */
+/** Counts the words that a text in lower case contains. */
 const count = (text: string, words: string[]): number => words.filter((word) => text.includes(word)).length;
 
 /**
- * Returns the results of a query: the sections of all pages that contain each of its words, those in a heading first.
+ * Returns a search of all pages. Its results are the sections that contain each word of the query. Sections whose
+ * heading contains more of the words come first.
  */
 export function createSearch(site: Site, pages: Page[]): (query: string) => Html {
   const sections = pages.flatMap((page) => sectionsOf(site, page));
@@ -44,10 +45,13 @@ function countText(found: number): string {
   return found === resultsMax ? `The first ${found} found.` : `${found} found.`;
 }
 
+/** The heading at the beginning of a section. The text before the first heading of a page has none. */
+const headingShape = /^<(?<tag>h[2-4]) id="(?<id>[^"]+)">(?<content>[^]*?)<\/\k<tag>>/;
+
 const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>
   body.html.split(/(?=<h[2-4] id=)/).map((part) => {
-    const [, , id, name = ''] = /^<(h[2-4]) id="([^"]+)">([^]*?)<\/\1>/.exec(part) ?? [];
-    const heading = textOf(name);
+    const { id, content } = headingShape.exec(part)?.groups ?? {};
+    const heading = textOf(content ?? '');
     const sectionTitle = heading && heading !== title ? `${title}: ${heading}` : title;
     const text = textOf(part);
     return {
@@ -76,5 +80,7 @@ function excerpt(text: string, words: string[]): string {
   const wordAt = Math.max(0, text.toLowerCase().indexOf(words[0] ?? ''));
   const start = Math.max(0, text.lastIndexOf(' ', wordAt - excerptLength / 4) + 1);
   const end = text.indexOf(' ', start + excerptLength);
-  return `${start > 0 ? '… ' : ''}${end < 0 ? text.slice(start) : `${text.slice(start, end)} …`}`;
+  const before = start > 0 ? '… ' : '';
+  const after = end < 0 ? '' : ' …';
+  return before + text.slice(start, end < 0 ? undefined : end) + after;
 }

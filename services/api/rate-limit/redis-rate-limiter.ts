@@ -15,7 +15,8 @@ export type RedisRateLimiter = RateLimiter & { close: () => void };
 const connectTimeoutMs = 2_000;
 
 /**
- * The limiter counts this key when it connects, to find whether the store accepts the script. No id of a key is empty.
+ * The limiter counts this key when it connects, to find whether the store accepts the script. No API key has an empty
+ * id.
  */
 const probeKey = '';
 
@@ -25,8 +26,8 @@ const probeKey = '';
  * member.
  *
  * `KEYS[1]` is the key; `ARGV` are the window in seconds and the limit. Returns the number of counted requests (limit
- * + 1 if this one was refused), and the milliseconds until a request leaves the window and one more is admitted. Needs
- * Redis 6, or any Valkey.
+ * + 1 if this one was refused), and the milliseconds until the oldest counted request expires, or, after a refusal,
+ * until the next request is admitted. Needs Redis 6, or any Valkey.
  */
 const script = `
 local window, limit = tonumber(ARGV[1]) * 1000000, tonumber(ARGV[2])
@@ -34,8 +35,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
 local used = redis.call('ZCARD', KEYS[1])
-local leaving = 0
+-- The rank of the request whose expiry brings the count below the limit. It is above 0 after the limit was lowered.
+local expiring = 0
 if used < limit then
+  -- Requests of the same microsecond count as different members.
   local instant = now
   while redis.call('ZADD', KEYS[1], 'NX', instant, string.format('%.0f', instant)) == 0 do
     instant = instant + 1
@@ -43,11 +46,11 @@ if used < limit then
   redis.call('PEXPIRE', KEYS[1], window / 1000)
   used = used + 1
 else
-  leaving = used - limit
+  expiring = used - limit
   used = limit + 1
 end
-local instant = redis.call('ZRANGE', KEYS[1], leaving, leaving, 'WITHSCORES')[2]
-return { used, math.ceil((instant + window - now) / 1000) }
+local countedAt = redis.call('ZRANGE', KEYS[1], expiring, expiring, 'WITHSCORES')[2]
+return { used, math.ceil((countedAt + window - now) / 1000) }
 `;
 
 const slidingLog = defineScript({
@@ -61,8 +64,9 @@ const slidingLog = defineScript({
 });
 
 /**
- * Connects to Redis or Valkey. Rejects if the store refuses the script, for example because it is a replica or its user
- * lacks the right. Does not connect again: `onError` receives each error of the connection, and the caller closes it.
+ * Connects to Redis or Valkey. Rejects if the store refuses the script, for example because the store is a replica, or
+ * its user in `url` may not run scripts. Does not connect again: `onError` receives each error of the connection, and
+ * the caller closes it.
  */
 export async function connectRedisRateLimiter(
   { url, timeoutMs, database }: RateLimitStore,

@@ -13,7 +13,7 @@ import { answerUnparsed } from './parser-errors.ts';
 
 test.each([
   {
-    name: 'gets an answer if the application has not begun with it',
+    name: 'gets a 400 if the application has not started to handle it',
     isInProgress: false,
     outcome: { status: 400, code: 'malformed_request' },
     received: /^HTTP\/1.1 400 /,
@@ -27,6 +27,7 @@ test.each([
 ])(
   'a request whose body turns out to be invalid has one log line and one trace, and $name',
   async ({ isInProgress, outcome, received }) => {
+    // given a server, and a request that has sent its head
     const lines: unknown[] = [];
     const traces: unknown[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -46,12 +47,17 @@ test.each([
     client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     const [request, response] = (await once(server, 'request')) as [ServerResponse['req'], ServerResponse];
     request.resume();
+    // The application never ends a request that it has started to handle.
     if (isInProgress) void app.callback()(request, response);
     let isClosed = false;
     response.once('close', () => {
       isClosed = true;
     });
+
+    // when its body continues with a text that is no hexadecimal chunk size
     client.write('zz\r\n');
+
+    // then one log line and one trace have the outcome
     expect(await answer).toMatch(received);
     await eventually(() => isClosed);
     expect(lines).toMatchObject([outcome]);

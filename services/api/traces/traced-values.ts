@@ -14,11 +14,11 @@ function isImpersonal(schema: unknown): boolean {
   if (schema instanceof z.ZodNumber) return Number(schema.maxValue) < Number.MAX_SAFE_INTEGER;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isImpersonal(schema.unwrap());
   if (schema instanceof z.ZodArray) return isImpersonal(schema.element);
-  // A value that the schema converts first, such as digits to a number.
+  // A pipe converts the text first, for example digits to a number. Its result decides.
   return schema instanceof z.ZodPipe && isImpersonal(schema.out);
 }
 
-/** A parsed value as text. The text that the client sent could be of any length, by zeros and digits. */
+/** A parsed value as text, because the text that the client sent may be arbitrarily long, for example `0000…5`. */
 function textOf(name: string, parsed: unknown): string {
   if (!isInterval(parsed)) return String(parsed);
   return name.endsWith('[lte]') ? lastInstant(parsed) : parsed.from;
@@ -27,14 +27,14 @@ function textOf(name: string, parsed: unknown): string {
 const isInterval = (parsed: unknown): parsed is Interval =>
   typeof parsed === 'object' && parsed !== null && 'from' in parsed;
 
-/** A trace omits the values of a parameter that has more values. The longest valid list, of statuses, has five. */
+/** If a parameter has more values than this, a trace omits them all. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
 /** A trace has the name of an unknown parameter if it looks like the name of a parameter, and otherwise `otherName`. */
 const nameShape = /^(?!.*_(live|test)_)[A-Za-z]+([_-][A-Za-z]+)*(\[[a-z]+\])?$/;
 const nameLengthMax = 32;
 const otherName = '(other)';
-/** Further parameters are left out of the trace. */
+/** A trace omits the parameters after this number. */
 const parametersMax = 20;
 
 /** An id such as `ti_…`: a lower-case prefix and a remainder, but never in the form of an API key. */
