@@ -7,7 +7,7 @@ import * as build from '../api/builders.ts';
 import { oneOfEach, urls } from '../api/every-route.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 import { exampleId } from '../support/entities.ts';
-import { connect, failureOf } from './test-client.ts';
+import { connect, rejectionOf } from './test-client.ts';
 
 test('the generated files of the client match openapi.json and package.json', async () => {
   expect(await run('npm', ['run', 'client:generate', '--', '--check'])).toMatchObject({ ok: true });
@@ -139,7 +139,7 @@ describe('the client and the API', () => {
         return [`headers must not have ${name}`, () => tickets.list({}, { headers })] as const;
       }),
     ] as const)
-      expect(await failureOf(call())).toEqual(new TypeError(message));
+      expect(await rejectionOf(call())).toEqual(new TypeError(message));
     expect(requested).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe('the client and the API', () => {
     ],
   ])('the client throws an ApiError for %s without a retry', async (_, call, expected) => {
     const { client, requested } = connectClient();
-    const error = (await failureOf(call(client))) as ApiError;
+    const error = (await rejectionOf(call(client))) as ApiError;
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ name: 'ApiError', type: expect.any(String) as string, ...expected });
     expect(error.docUrl).toMatch(new RegExp(`/docs/errors/${error.code}$`));
@@ -185,7 +185,7 @@ describe('the client and the API', () => {
 
   test('an id is always one segment of the path', async () => {
     const { client, requested } = connectClient();
-    const error = await failureOf(client.channels.retrieve('a/../b?c#d%2F'));
+    const error = await rejectionOf(client.channels.retrieve('a/../b?c#d%2F'));
     expect(error).toMatchObject({ code: 'channel_not_found' });
     expect(requested).toEqual(['/v1/channels/a%2F..%2Fb%3Fc%23d%252F']);
   });
@@ -196,10 +196,10 @@ describe('the client and the API', () => {
     const paging = client.tickets.list({ limit: 100 }, { signal: controller.signal }).pages();
     await paging.next();
     controller.abort(new Error('enough'));
-    expect(await failureOf(Array.fromAsync(paging))).toEqual(new Error('enough'));
+    expect(await rejectionOf(Array.fromAsync(paging))).toEqual(new Error('enough'));
     expect(requested).toHaveLength(1);
     const alreadyAborted = client.tickets.list({}, { signal: AbortSignal.abort() });
-    expect(await failureOf(alreadyAborted)).toMatchObject({ name: 'AbortError' });
+    expect(await rejectionOf(alreadyAborted)).toMatchObject({ name: 'AbortError' });
     expect(requested).toHaveLength(1);
   });
 
@@ -207,10 +207,10 @@ describe('the client and the API', () => {
     const secret = tokens.a;
     const { client } = connectClient();
     const errors = [
-      await failureOf(client.tickets.retrieve('ti_none')),
+      await rejectionOf(client.tickets.retrieve('ti_none')),
       // No server listens on this port.
-      await failureOf(connectClient({ baseUrl: 'http://127.0.0.1:2' }).client.qas.list()),
-      await failureOf(connectClient({ timeoutMs: 1, retries: 0, fetch: neverRespond }).client.qas.list()),
+      await rejectionOf(connectClient({ baseUrl: 'http://127.0.0.1:2' }).client.qas.list()),
+      await rejectionOf(connectClient({ timeoutMs: 1, retries: 0, fetch: neverRespond }).client.qas.list()),
     ];
     expect(errors.map((error) => (error as Error).name)).toEqual([
       'ApiError',

@@ -2,12 +2,12 @@ import { exportChanges } from '../../clients/typescript/src/index.ts';
 import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
 import { matching } from '../support/matchers.ts';
-import { connect, createHoldingFetch, failureOf, joinedTo } from './test-client.ts';
+import { connect, createHoldingFetch, joinedConversations, rejectionOf } from './test-client.ts';
 
 describe('an export of a ticket with twelve threads', () => {
   const ids = Array.from({ length: 12 }, (_, index) => `conv_${index + 10}`);
   const api = useApi({
-    ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedTo(ids) })],
+    ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedConversations(ids) })],
     conversation: ids.map((id) => build.conversation({ id })),
   });
   beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T00:00:00Z')));
@@ -24,14 +24,15 @@ describe('an export of a ticket with twelve threads', () => {
       },
     });
     const batches = await Array.fromAsync(exportChanges({ client, threads: true, concurrency: 3 }));
-    expect(batches).toHaveLength(13);
+    // The page of tickets, then each thread.
+    expect(batches).toHaveLength(1 + ids.length);
     expect(pendingMax).toBe(3);
   });
 
   test('aborts its requests in progress when the loop ends', async () => {
-    const { pendingSignals, holdAfter, fetch } = createHoldingFetch();
+    const { pendingSignals, holdRequestsAfter, fetch } = createHoldingFetch();
     const { client } = connect({ baseUrl: api.url, fetch });
-    holdAfter(2);
+    holdRequestsAfter(2);
     let signalsAtEnd: (AbortSignal | null | undefined)[] = [];
     for await (const batch of exportChanges({ client, threads: true, concurrency: 3 })) {
       signalsAtEnd = [...pendingSignals];
@@ -46,7 +47,7 @@ describe('an export of a ticket with twelve threads', () => {
     async (concurrency) => {
       const { client } = connect({ baseUrl: api.url });
       const batches = Array.fromAsync(exportChanges({ client, concurrency }));
-      expect(await failureOf(batches)).toMatchObject({ message: matching(/^concurrency must be/) });
+      expect(await rejectionOf(batches)).toMatchObject({ message: matching(/^concurrency must be/) });
     },
   );
 });

@@ -8,7 +8,7 @@ import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { createLateReplicas } from './late-replicas.ts';
-import { connect, joinedTo } from './test-client.ts';
+import { connect, joinedConversations } from './test-client.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -191,7 +191,7 @@ describe('a run of an export', () => {
         ticket: [
           build.ticket(
             { id: 'ti_1' },
-            { joined: joinedTo(['conv_gone', 'conv_old', 'conv_1', 'conv_long']) },
+            { joined: joinedConversations(['conv_gone', 'conv_old', 'conv_1', 'conv_long']) },
           ),
         ],
         conversation: [
@@ -218,7 +218,7 @@ describe('a run of an export', () => {
     });
 
     test('yields a ticket again after a lagging replica has answered 404 for its conversation', async () => {
-      const joined = joinedTo(['conv_1']);
+      const joined = joinedConversations(['conv_1']);
       await build.store(store.database, 'ticket', [build.ticket({ id: 'ti_1' }, { joined })]);
       // The Data-As-Of is less than a second after the update of the ticket.
       const dataAsOf = new Date(Date.parse(build.at) + 999);
@@ -240,7 +240,7 @@ describe('a run of an export', () => {
 
     test('moves the position beyond a page with the last batch of its threads', async () => {
       await build.store(store.database, 'ticket', [
-        build.ticket({ id: 'ti_1' }, { joined: joinedTo(['conv_1', 'conv_2']) }),
+        build.ticket({ id: 'ti_1' }, { joined: joinedConversations(['conv_1', 'conv_2']) }),
       ]);
       const positions = (await batchesOf({ threads: true })).map(({ since }) => since.startsWith('{'));
       expect(positions).toEqual([true, true, false]);

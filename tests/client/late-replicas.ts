@@ -6,7 +6,7 @@ import * as build from '../api/builders.ts';
 import type { TestStore } from '../api/test-api.ts';
 import type { Event } from '../support/events.ts';
 import type { Random } from '../support/random.ts';
-import { joinedTo } from './test-client.ts';
+import { joinedConversations } from './test-client.ts';
 
 type PendingChange = { madeAtStep: number; applyAtStep: number; event: Event };
 type Replica = { store: TestStore; lagMax: number; pending: PendingChange[] };
@@ -64,7 +64,7 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
     if (kind === 'message') return build.message(fields);
     if (kind === 'conversation') return build.conversation(fields);
     const contexts = state.conversations.filter(({ ticket }) => ticket.state.id === id);
-    const joined = joinedTo(contexts.map(({ conversation }) => conversation.state.id));
+    const joined = joinedConversations(contexts.map(({ conversation }) => conversation.state.id));
     return build.ticket(fields, { joined });
   };
 

@@ -4,7 +4,7 @@ import { exportChanges } from '../../clients/typescript/src/index.ts';
 import { abortable } from '../../clients/typescript/src/signal.ts';
 import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
 import { createRandom } from '../support/random.ts';
-import { failureOf } from './test-client.ts';
+import { rejectionOf } from './test-client.ts';
 
 const hourMs = 3_600_000;
 /** The default limit of the API. */
@@ -97,5 +97,5 @@ test('two exporters of 8 threads share the whole rate limit of one key for an ho
   expect(Math.min(...threads)).toBeGreaterThan(1_000);
   controller.abort(new Error('an hour has passed'));
   for (const exporter of exporting)
-    expect(await failureOf(exporter)).toEqual(new Error('an hour has passed'));
+    expect(await rejectionOf(exporter)).toEqual(new Error('an hour has passed'));
 });

@@ -5,9 +5,9 @@ import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 import { useFolder } from '../support/use-opened.ts';
-import { joinedTo } from './test-client.ts';
+import { joinedConversations } from './test-client.ts';
 
-const joined = joinedTo(['conv_1', 'conv_2']);
+const joined = joinedConversations(['conv_1', 'conv_2']);
 let nowMs = 0;
 const api = useApi(
   {

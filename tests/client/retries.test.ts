@@ -5,7 +5,7 @@ import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
 import { matching } from '../support/matchers.ts';
 import { refusalCount, startRefusingProxy } from '../support/refusing-proxy.ts';
-import { connect, failureOf } from './test-client.ts';
+import { connect, rejectionOf } from './test-client.ts';
 
 const api = useApi({ ticket: ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => build.ticket({ id })) });
 
@@ -27,7 +27,7 @@ test('the client sends its requests in order after a 429 has held them', async (
   const controller = new AbortController();
   const aborted = client.tickets.retrieve('ti_5', { signal: controller.signal });
   controller.abort(new Error('enough'));
-  expect(await failureOf(aborted)).toEqual(new Error('enough'));
+  expect(await rejectionOf(aborted)).toEqual(new Error('enough'));
   const responses = await Promise.all(requests);
   expect(responses.map(({ data }) => data.id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
   expect(requested.slice(-2)).toEqual(['/v1/tickets/ti_1', '/v1/tickets/ti_2']);
@@ -36,7 +36,7 @@ test('the client sends its requests in order after a 429 has held them', async (
 test('a connection error names the base URL and the reason', async () => {
   const messageOf = async (baseUrl: string, cause: unknown) => {
     const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
-    return ((await failureOf(connect({ baseUrl, fetch, retries: 0 }).client.qas.list())) as Error).message;
+    return ((await rejectionOf(connect({ baseUrl, fetch, retries: 0 }).client.qas.list())) as Error).message;
   };
   const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND api.invalid'), { code: 'ENOTFOUND' });
   expect(await messageOf('https://api.invalid', unknownHost)).toMatch(
@@ -66,9 +66,9 @@ test.each([1, 0])('a caller can limit the retries of a request to %d', async (re
     baseUrl: 'http://localhost',
     fetch: () => Promise.resolve(new Response('', { status: 503 })),
   });
-  expect(await failureOf(client.tickets.list({}, { retries }))).toMatchObject({ status: 503 });
+  expect(await rejectionOf(client.tickets.list({}, { retries }))).toMatchObject({ status: 503 });
   expect(requested).toHaveLength(1 + retries);
-  expect(await failureOf(client.tickets.list({}, { retries: -1 }))).toBeInstanceOf(TypeError);
+  expect(await rejectionOf(client.tickets.list({}, { retries: -1 }))).toBeInstanceOf(TypeError);
 });
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
   ['JSON of something else', () => Response.json({ data: [] }), 200],
 ])('the client throws for %s without a retry', async (_, respond, status) => {
   const { client, requested } = connect({ baseUrl: 'http://localhost', fetch: respondFirst([respond]) });
-  expect(await failureOf(client.tickets.list())).toMatchObject({ name: 'ApiError', status, code: null });
+  expect(await rejectionOf(client.tickets.list())).toMatchObject({ name: 'ApiError', status, code: null });
   expect(requested).toHaveLength(1);
 });
 
@@ -102,7 +102,7 @@ test('the client repeats a request whose response ends within its JSON', async (
 test('the client throws a CutResponseError if every response ends within its JSON', async () => {
   const fetch = () => Promise.resolve(cutResponse());
   const { client, requested } = connect({ baseUrl: 'http://localhost', fetch, retries: 2 });
-  expect(await failureOf(client.tickets.list())).toMatchObject({
+  expect(await rejectionOf(client.tickets.list())).toMatchObject({
     name: 'CutResponseError',
     isRefused: false,
     requestId: 'req_1',
@@ -150,7 +150,7 @@ describe('a connection that breaks within a response', () => {
   test('after the last broken connection the client throws a CutResponseError', async () => {
     remainingCuts = Infinity;
     const { client, requested } = connect({ baseUrl, retries: 2 });
-    const error = await failureOf(client.tickets.list());
+    const error = await rejectionOf(client.tickets.list());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ name: 'CutResponseError', isRefused: false, requestId: matching(/^req_/) });
     expect(requested).toHaveLength(3);
@@ -181,14 +181,14 @@ describe('a server that accepts a request and never completes its response', () 
     async (method) => {
       const { client, requested } = connect({ baseUrl, timeoutMs: 30, retries: 2 });
       const requests = { list: () => client.tickets.list(), retrieve: () => client.tickets.retrieve('ti_1') };
-      expect(await failureOf(requests[method]())).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
+      expect(await rejectionOf(requests[method]())).toMatchObject({ name: 'TimeoutError', timeoutMs: 30 });
       expect(requested).toHaveLength(3);
     },
   );
 
   test('the server receives no request at the target of its redirect', async () => {
     const { client, requested } = connect({ baseUrl });
-    expect(await failureOf(client.channels.list())).toMatchObject({
+    expect(await rejectionOf(client.channels.list())).toMatchObject({
       name: 'ApiError',
       status: 302,
       code: null,
@@ -218,7 +218,7 @@ describe('a server that accepts a request and never completes its response', () 
       ...optionsOf(() => controller.abort(new Error('enough'))),
     });
     const request = client.tickets.retrieve('ti_1', { signal: controller.signal });
-    expect(await failureOf(request)).toEqual(new Error('enough'));
+    expect(await rejectionOf(request)).toEqual(new Error('enough'));
     expect(requested).toHaveLength(1);
   });
 });

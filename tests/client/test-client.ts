@@ -37,7 +37,7 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
 }
 
 /** Returns the error of a promise. Throws if the promise resolves. */
-export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+export const rejectionOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {
       throw new Error('the promise resolved, but its failure was expected');
@@ -46,7 +46,7 @@ export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 /** The joined data of a ticket with these conversations. */
-export const joinedTo = (ids: string[]) =>
+export const joinedConversations = (ids: string[]) =>
   build.ticketJoined({
     conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
   });
@@ -63,7 +63,7 @@ export function createHoldingFetch() {
   return {
     pendingSignals,
     /** Holds all requests for messages after the next `count`. */
-    holdAfter: (count: number) => {
+    holdRequestsAfter: (count: number) => {
       answeredMax = count;
     },
     fetch: (url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {

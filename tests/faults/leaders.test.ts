@@ -15,14 +15,15 @@ import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /** Starts a broker as node 2 of a cluster whose only controller is the controller of `first`. */
-const startSecondBroker = (dir: string, first: KafkaNode, broker: number): Promise<Server> => {
-  const settings = { 'process.roles': 'broker', listeners: `PLAINTEXT://127.0.0.1:${broker}` };
-  return startServer([prepareBroker(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
+const startSecondBroker = (dir: string, first: KafkaNode, port: number): Promise<Server> => {
+  const settings = { 'process.roles': 'broker', listeners: `PLAINTEXT://127.0.0.1:${port}` };
+  const second = { ...first, id: 2, broker: port };
+  return startServer([prepareBroker(dir, second, { nodes: [first], settings })]);
 };
 
 describe('a projector whose partitions are led by two brokers', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  let node: KafkaNode;
+  let firstNode: KafkaNode;
   let secondPort: number;
   let first: Server;
   let second: Server;
@@ -30,16 +31,16 @@ describe('a projector whose partitions are led by two brokers', () => {
     // The test's own clients must also work while this partition has no leader.
     patchKafkajs();
     folder = await temporaryFolder('support-read-models-faults-');
-    const [broker = 0, controller = 0, brokerOfSecond = 0] = await freePorts(3);
-    node = { id: 1, broker, controller };
-    secondPort = brokerOfSecond;
+    const [firstPort = 0, controllerPort = 0, freePort = 0] = await freePorts(3);
+    firstNode = { id: 1, broker: firstPort, controller: controllerPort };
+    secondPort = freePort;
     for (const name of ['first', 'second']) mkdirSync(join(folder.path, name));
-    first = await startServer([prepareBroker(join(folder.path, 'first'), node)]);
+    first = await startServer([prepareBroker(join(folder.path, 'first'), firstNode)]);
   });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
     projectors: 0,
     servers: () => ({
-      KAFKA_BROKERS: `127.0.0.1:${node.broker}`,
+      KAFKA_BROKERS: `127.0.0.1:${firstNode.broker}`,
       MONGODB_URL: process.env.MONGODB_URL ?? '',
     }),
   });
@@ -49,7 +50,10 @@ describe('a projector whose partitions are led by two brokers', () => {
     await folder.remove();
   });
 
-  /** Publishes by a new producer: that of the test environment drops records of a partition that was added later. */
+  /**
+   * Publishes by a new producer. The shared producer does not know partitions that were added later, and drops their
+   * records.
+   */
   const publish = async (kind: Kind, id: string, partition: number) => {
     const producer = await connectProducer();
     const messages = [{ ...encode(created(kind, id), 'binary'), partition }];
@@ -71,7 +75,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     await publish('tag', 'tag_1', 0);
     await applied();
     expect(await projector.stop()).toBe(0);
-    second = await startSecondBroker(join(folder.path, 'second'), node, secondPort);
+    second = await startSecondBroker(join(folder.path, 'second'), firstNode, secondPort);
     const { admin } = environment;
     await eventually(async () => (await admin.describeCluster()).brokers.length === 2);
     await admin.createPartitions({
@@ -91,6 +95,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     expect(await isStored('tag', 'tag_2')).toBe(false);
     // then the projector stays alive however long the partition waits
     await observed(environment.control);
+    // This moves the projector's clock past the stuck limit.
     aheadMs += stuckMs;
     await observed(environment.control);
     expect(live()).toBeNull();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort } from '../../infra/dev-servers/native/ports.ts';
 import { type Service, startCommand } from '../../infra/service.ts';
-import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
+import { freshClone, freshUserEnvironment } from '../support/fresh-clone.ts';
 import { useFolder } from '../support/use-opened.ts';
 import { type Step, steps } from './plan.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   freshClone(clone());
   const port = await freePort();
   const api = { API_HOST: '127.0.0.1', API_PORT: `${port}`, API_TRUSTED_PROXIES: '127.0.0.1' };
-  environment = { ...newcomersEnvironment(), ...api, CONSOLE_PORT: '0' };
+  environment = { ...freshUserEnvironment(), ...api, CONSOLE_PORT: '0' };
 });
 
 /** Runs a line of bash to its end. */

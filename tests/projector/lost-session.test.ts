@@ -16,7 +16,7 @@ describe('after MongoDB has lost the sessions of a user', () => {
   const services: Service[] = [];
   const proxied = useOpened(async () => {
     const proxy = createAnsweringProxy(environment.config.MONGODB_URL);
-    // Otherwise a command would fail if its first connection takes longer than the default on a slow machine.
+    // Sixty seconds, because the first connection can exceed the default on a slow machine.
     const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const settings = { ...environment.environment, MONGODB_URL };
     const close = async () => {
@@ -44,13 +44,15 @@ describe('after MongoDB has lost the sessions of a user', () => {
     const projector = startProcess({ MONGODB_URL, ADMIN_PORT: '0' });
     await publish(created('tag', 'tag_before'));
     await applied();
-    const console = proxied.start('console', { CONSOLE_PORT: '0', LOG_LEVEL: 'info' });
-    const { url } = await console.logged('listening');
-    const isFresh = async () => {
+    const consoleService = proxied.start('console', { CONSOLE_PORT: '0', LOG_LEVEL: 'info' });
+    const { url } = await consoleService.logged('listening');
+    /** Returns true, or the text of the page for the failure of `eventually`. */
+    const isFreshOrText = async () => {
       const text = await (await fetch(String(url))).text();
-      return (text.includes('Read ') && !text.includes('No newer data')) || text;
+      const isFresh = text.includes('Read ') && !text.includes('No newer data');
+      return isFresh || text;
     };
-    await eventually(isFresh);
+    await eventually(isFreshOrText);
     const watching = proxied.start('cli', {}, ['rebuild', 'status', '--watch']);
     const printed = () => watching.stdout().split('generation 1').length;
     await eventually(() => printed() > 1 || [watching.stdout(), watching.stderr()], watching.failures);
@@ -61,9 +63,9 @@ describe('after MongoDB has lost the sessions of a user', () => {
     await projector.logged(openedAgain);
     const shownBefore = printed();
     await eventually(() => printed() > shownBefore + 1);
-    await console.logged(openedAgain);
-    await eventually(isFresh);
+    await consoleService.logged(openedAgain);
+    await eventually(isFreshOrText);
     expect((await fetch(`${String(url)}livez`)).status).toBe(200);
-    expect([projector, console, watching].flatMap((service) => service.failures())).toEqual([]);
+    expect([projector, consoleService, watching].flatMap((service) => service.failures())).toEqual([]);
   });
 });

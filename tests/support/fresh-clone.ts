@@ -20,8 +20,8 @@ export function freshClone(path: string): void {
   }
 }
 
-/** The environment of a newcomer's shell: no package of this checkout in the PATH, no setting of a test. */
-export function newcomersEnvironment(): Record<string, string | undefined> {
+/** The environment of the shell of a fresh user: no package of this checkout in the PATH, no setting of a test. */
+export function freshUserEnvironment(): Record<string, string | undefined> {
   const { PATH = '', HOME, XDG_CACHE_HOME, MONGOD, DEV_STORE } = process.env;
   const ofMachine = Object.entries(process.env).filter(([name]) =>
     /^npm_config_(registry|userconfig|cafile|.*proxy)$|_proxy$|^GO/i.test(name),
