@@ -13,7 +13,7 @@ type AccessLogDeps = {
   admitUnauthenticated: () => boolean;
 } & Pick<Metrics, 'durations' | 'inFlight'>;
 
-/** The status of a request whose client left before its response began, as nginx logs it. */
+/** The status of a request whose client left before its response began. nginx logs the same number. */
 const clientLeft = 499;
 
 /**

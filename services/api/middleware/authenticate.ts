@@ -24,6 +24,7 @@ export function authenticate({ apiKeys, refuseKey, requireCollections }: Authent
     if (!isCaller(caller)) {
       // If the collection of keys was dropped, every key is unknown.
       await requireCollections(snapshot);
+      // `dataAsOf` is 0 until the projector has first applied all topics. Until then, a valid key may be missing.
       const isFirstLoad = snapshot.dataAsOf.getTime() === 0;
       if (isFirstLoad) throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
       throw refuseKey(req, caller);

@@ -16,12 +16,15 @@ import { streamBody } from '../http/send-answer.ts';
 
 /** A shorter response stays uncompressed, because it fits in a packet or two. */
 const thresholdBytes = 1_024;
-/** A larger body is compressed in the thread pool. For a smaller one, the pool would cost as much as the 100 µs. */
+/**
+ * A larger body is compressed in the thread pool, because it would block the other requests of this thread. A smaller
+ * body takes about 100 µs, and a task of the pool would cost as much.
+ */
 const synchronousBytesMax = 32_768;
 
 /**
  * The cheapest levels, because level 4 of brotli makes a list only 10% smaller, and takes four times as long. Brotli's
- * window is 256 KB. Otherwise each long conversation in progress would hold the default window of 4 MB.
+ * window is 256 KB (2^18 bytes). With the default, each long conversation in progress would hold a window of 4 MB.
  */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
 const gzipOptions = { level: 1 };
@@ -29,9 +32,9 @@ const gzipOptions = { level: 1 };
 type Compression = Exclude<Encoding, 'identity'>;
 
 export type Encoder = {
-  /** In this thread. */
+  /** Compresses in this thread. */
   sync: (body: Buffer) => Buffer;
-  /** In the thread pool. */
+  /** Compresses in the thread pool. */
   async: (body: Buffer) => Promise<Buffer>;
   stream: () => Duplex;
 };
@@ -54,30 +57,26 @@ export const zlibEncoders: Encoders = {
 /** Compresses a body that is not a stream. */
 async function encode(body: Buffer | string, encoding: Compression, encoder: Encoder): Promise<Buffer> {
   const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  const fixed = fixedEncoding(content, encoding, encoder);
-  if (fixed) return await fixed;
+  const cachedResult = encodeOnce(content, encoding, encoder);
+  if (cachedResult) return await cachedResult;
   const { sync, async } = encoder;
   return content.length <= synchronousBytesMax ? sync(content) : await async(content);
 }
 
-/** Compresses a fixed body on its first request, and keeps the result. Undefined for any other body. */
-function fixedEncoding(
-  content: Buffer,
-  encoding: Compression,
-  { async }: Encoder,
-): Promise<Buffer> | undefined {
+/** Compresses a body of `fixedContents` on its first request, and caches the result. Undefined for any other body. */
+function encodeOnce(content: Buffer, encoding: Compression, { async }: Encoder): Promise<Buffer> | undefined {
   const encodings = fixedContents.get(content);
   if (!encodings) return undefined;
   const encoded = encodings.get(encoding) ?? async(content);
   encodings.set(encoding, encoded);
-  // Forgets a failure, because zlib may have memory at the next request.
+  // Without this line, a moment without memory would fail every later request for this body.
   encoded.catch(() => encodings.delete(encoding));
   return encoded;
 }
 
 /**
- * Compresses the body with the encoding that the client prefers, brotli if it has no preference. Errors are short
- * and stay uncompressed.
+ * Compresses the body with the encoding that the client prefers, or with brotli if the client has no preference. Errors
+ * are short and stay uncompressed.
  */
 export function compression(encoders: Encoders): Middleware {
   return async (context, next) => {
@@ -99,7 +98,7 @@ export function compression(encoders: Encoders): Middleware {
       }
       context.set('Content-Encoding', encoding);
     } catch {
-      // zlib has no memory: the body stays as it is.
+      // zlib has no memory, so the client gets the body uncompressed.
     }
   };
 }

@@ -9,9 +9,7 @@ type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateL
 
 /**
  * Refuses plain HTTP before anything else in the request is read. Does not redirect, because the client would send its
- * key unencrypted every time. Without a certificate of its own, the API also answers `/health` over HTTP, for probes
- * inside a cluster. A refusal counts against the client address. The log names an address at its limit, so the operator
- * finds a proxy that is not trusted.
+ * key unencrypted every time. Only `/health` is answered over HTTP, for probes inside a cluster.
  */
 export const httpsOnly =
   ({ trustedProxies, authFailures }: HttpsOnlyDeps): Middleware =>
@@ -19,6 +17,7 @@ export const httpsOnly =
     if (isHttps(trustedProxies, context.req)) {
       context.set('Strict-Transport-Security', strictTransportSecurity);
     } else if (context.path !== '/health') {
+      // The log names an address that reaches this limit, so the operator finds a proxy missing in `trustedProxies`.
       authFailures.consume(clientAddress(trustedProxies, context.req));
       throw new ApiError('https_required');
     }

@@ -6,8 +6,8 @@ import type { RateLimit, RateLimiter } from '../rate-limit/rate-limiter.ts';
 type RateLimitDeps = { limit: RateLimit; rateLimiter: RateLimiter };
 
 /**
- * Limits the requests of each key, by the key's own limit or that of the service. Every response shows the use. A 304
- * counts too, because it costs MongoDB as much as a 200.
+ * Limits the requests of each key, by the key's own limit or else by the service's limit. Each response has the limit
+ * and the remaining requests in its headers. A 304 counts too, because it costs MongoDB as much as a 200.
  */
 export function rateLimit({ limit, rateLimiter }: RateLimitDeps): Middleware {
   return async (context, next) => {

@@ -3,14 +3,14 @@ import type { RefuseKey } from '../auth/refuse-key.ts';
 import type { Middleware } from '../http/context.ts';
 
 type RequireTokenDeps = {
-  /** API keys begin with it, then `_live_` or `_test_`. */
+  /** API keys begin with this prefix, then `_live_` or `_test_`. */
   keyPrefix: string;
   refuseKey: RefuseKey;
 };
 
 /**
- * Refuses a request without a token in the `Authorization` header, or with one that cannot be a key. Reads nothing from
- * MongoDB.
+ * Refuses a request without a token in the `Authorization` header, or with a token that cannot be a key. MongoDB is not
+ * read, so requests without a key cannot load it.
  */
 export function requireToken({ keyPrefix, refuseKey }: RequireTokenDeps): Middleware {
   const shape = tokenShape(keyPrefix);

@@ -4,9 +4,9 @@ import { isPublic } from '../http/public.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 
 /**
- * Sets the headers of every response. `Data-As-Of` begins as the last watermark that this replica has read: an error
- * before `pinSnapshot`, such as a missing key, keeps it. `pinSnapshot` replaces it with the watermark of the request's
- * own snapshot.
+ * Sets the headers of every response. `Data-As-Of` is first the last watermark that this replica has read.
+ * `pinSnapshot` replaces it with the watermark of the request's own snapshot, unless an error, such as a missing key,
+ * ends the request before.
  */
 export const responseHeaders =
   ({ snapshots }: { snapshots: Pick<ReadSnapshots, 'lastDataAsOf'> }): Middleware =>

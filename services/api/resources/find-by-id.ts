@@ -12,8 +12,7 @@ export type StateAndJoined<D extends Stored> = Pick<D, 'state' | 'joined'>;
 
 /**
  * Finds one document of the reader's organization by id. Returns null if the document does not exist, was deleted or
- * was purged, without a look-up for a text that cannot be a stored id. Throws `UnreadableDocument` if the document
- * lacks its state for another reason.
+ * was purged. Throws `UnreadableDocument` if the document lacks its state for another reason.
  */
 export async function findById<D extends Stored>(
   store: StoreReader,
@@ -21,18 +20,19 @@ export async function findById<D extends Stored>(
   id: string,
   projection: Document = { state: 1, joined: 1 },
 ): Promise<StateAndJoined<D> | null> {
+  // Such a text is never a stored id, so it needs no look-up.
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
   const document = await store.find({ kind, projection: { ...projection, deletedAt: 1, expiresAt: 1 } }, id);
   if (!document || document.deletedAt) return null;
   if (typeof document.state === 'object' && document.state !== null) return document as StateAndJoined<D>;
-  // The sweep removes an expired state, and leaves the time at which the rest of the document expires.
+  // The sweep has removed the expired state. The rest of the document stays until `expiresAt`.
   if (document.state === undefined && document.expiresAt) return null;
   throw new UnreadableDocument(kind, id, new TypeError('it has no state'));
 }
 
 /**
- * Finds a conversation of the reader's organization that is shown at `now`. Returns null if the API shows no such
- * conversation.
+ * Finds a conversation of the reader's organization by id. Returns null if it does not exist, or if the API must not
+ * show it at `now`.
  */
 export async function findConversation<C extends StoredConversation>(
   store: StoreReader,
@@ -41,7 +41,6 @@ export async function findConversation<C extends StoredConversation>(
   projection?: Document,
 ) {
   const conversation = await findById<C>(store, 'conversation', id, projection);
-  return (
-    conversation && readStored('conversation', id, () => (isShown(conversation, now) ? conversation : null))
-  );
+  if (!conversation) return null;
+  return readStored('conversation', id, () => (isShown(conversation, now) ? conversation : null));
 }

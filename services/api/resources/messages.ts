@@ -119,14 +119,17 @@ export const presentMessageItem = ({ state, joined }: StoredMessage): MessageIte
 export const presentAttachments = (attachments: Message['attachments']): Attachment[] =>
   attachments.filter(({ inline }) => !inline).map(({ id, filename }) => ({ id, filename }));
 
-/** A sender whose document is missing keeps its type and id. */
+/** If the sender has no document, for example because it was deleted, the response still has its type and id. */
 function presentAuthor({ state, joined }: StoredMessage): MessageItem['author'] {
   if (!state.author) return null;
   const { name, email } = joined.author ?? { name: null, email: null };
   return { type: state.author.type, id: state.author.id, name, email };
 }
 
-/** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
+/**
+ * The messages of a conversation that have not expired. `from` is the lowest sort key of such a message; null if the
+ * channel keeps messages forever.
+ */
 export type Thread = { orgId: string; conversationId: string; from: string | null };
 
 /** A message expires after the retention of its channel, counted from its own `createdAt`. */
@@ -136,7 +139,7 @@ export function threadOf(
   now: Date,
 ): Thread {
   const expired = expiredUpTo(retention, now);
-  return { orgId, conversationId, from: expired && keyAbove(expired) };
+  return { orgId, conversationId, from: expired === null ? null : keyAbove(expired) };
 }
 
 /** The messages of a thread after a sort key; all of them for null. */
@@ -176,12 +179,13 @@ export const listMessages = ({ now }: Clock) =>
     },
   });
 
-/** The messages of an archived conversation can be listed, so the usual message would name a wrong cause. */
-const noConversation = 'Your organization has no conversation with the id in the path; check the id.';
+/** The usual message names archiving as a cause, but this list also serves archived conversations. */
+const notFoundMessage = 'Your organization has no conversation with the id in the path; check the id.';
 
 /**
- * Reads the page and, in parallel, the conversation with its retention. If the page begins with expired messages, reads
- * it again from the first message that has not expired. That is rare: only the first page of an old conversation.
+ * Reads the page and the conversation in parallel, although only the conversation has the retention. If the page begins
+ * with expired messages, reads it again from the first message that has not expired. Only the first page of an old
+ * conversation needs this second read.
  */
 async function readMessages(
   store: StoreReader,
@@ -192,10 +196,13 @@ async function readMessages(
   const thread = { orgId, conversationId };
   const readFrom = (lowestKey: string | null) =>
     readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from: lowestKey }, after), limit });
-  const finding = findConversation<StoredConversation>(store, conversationId, now, visibilityFields);
-  const [conversation, page] = await Promise.all([finding, readFrom(null)]);
-  if (!conversation) throw new ApiError('conversation_not_found', { message: noConversation });
+  const [conversation, page] = await Promise.all([
+    findConversation<StoredConversation>(store, conversationId, now, visibilityFields),
+    readFrom(null),
+  ]);
+  if (!conversation) throw new ApiError('conversation_not_found', { message: notFoundMessage });
   const { from } = threadOf(thread, conversation.joined.channel, now);
   const firstKey = page.items[0]?.byCreated;
-  return from !== null && firstKey !== undefined && firstKey < from ? readFrom(from) : page;
+  const beginsExpired = from !== null && firstKey !== undefined && firstKey < from;
+  return beginsExpired ? readFrom(from) : page;
 }

@@ -12,12 +12,14 @@ type TraceQueueDeps = {
   logger: Logger;
 };
 
-/** The maximum of traces that wait while MongoDB is unavailable. Each takes below 1 KB as a rule, and 4 KB at most. */
+/** The maximum of traces that wait while MongoDB is unavailable. Most take less than 1 KB, so they take about 10 MB. */
 const queuedMax = 10_000;
-/** The traces of one batch. To encode it delays requests by a few milliseconds at most, and it is far below 16 MB. */
+/** The traces of one batch. A larger batch would delay requests while it is encoded. Each trace takes 4 KB at most. */
 const batchMax = 250;
 /** The pause between two writes, and after a failed write. */
 const flushIntervalMs = 500;
+/** The pause after a failed write during the shutdown, which leaves time for several attempts. */
+const drainRetryMs = 100;
 const shutdownGraceMs = 3_000;
 
 /**
@@ -29,14 +31,14 @@ export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   /** The batch to write. MongoDB may have stored a batch whose write failed, so a retry writes it unchanged. */
   let batch: RequestTrace[] = [];
   let hasFailed = false;
-  let unreported = 0;
-  const lose = (count: number, reason: 'queue_full' | 'shutdown') => {
+  let unreportedCount = 0;
+  const countLost = (count: number, reason: 'queue_full' | 'shutdown') => {
     lost.inc({ reason }, count);
-    unreported += count;
+    unreportedCount += count;
   };
-  const report = () => {
-    if (unreported > 0) logger.warn({ traces: unreported }, 'request traces were lost');
-    unreported = 0;
+  const logLost = () => {
+    if (unreportedCount > 0) logger.warn({ traces: unreportedCount }, 'request traces were lost');
+    unreportedCount = 0;
   };
   const writeBatch = async () => {
     if (batch.length === 0) batch = queue.splice(0, batchMax);
@@ -45,7 +47,7 @@ export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
     hasFailed = false;
   };
   const flush = async () => {
-    report();
+    logLost();
     do await writeBatch();
     while (queue.length >= batchMax);
   };
@@ -56,24 +58,28 @@ export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   const flushing = repeat(flush, { intervalMs: flushIntervalMs, onError });
   const drain = async () => {
     await flushing.stop();
-    while (batch.length + queue.length > 0)
-      await writeBatch().catch((error: unknown) => {
+    while (batch.length + queue.length > 0) {
+      try {
+        await writeBatch();
+      } catch (error) {
         onError(error);
-        return sleep(100, undefined, { ref: false });
-      });
+        // Without `ref: false`, the pause would keep the process alive after the grace period.
+        await sleep(drainRetryMs, undefined, { ref: false });
+      }
+    }
   };
   return {
     /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
     add: (trace: RequestTrace): void => {
-      if (batch.length + queue.length >= queuedMax) lose(1, 'queue_full');
+      if (batch.length + queue.length >= queuedMax) countLost(1, 'queue_full');
       else queue.push(trace);
     },
     /** Writes queued traces until the grace period ends; the remaining traces are lost and counted. */
     stop: async (): Promise<void> => {
       await within(shutdownGraceMs, drain(), () => undefined);
-      lose(batch.length + queue.splice(0).length, 'shutdown');
+      countLost(batch.length + queue.splice(0).length, 'shutdown');
       batch = [];
-      report();
+      logLost();
     },
   };
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import { dateBound, type Interval, lastInstant } from '../paging/date-range.ts';
 
-/** The parameters of a route with the schemas of their values. */
+/** The schema of each query parameter of a route, by the name of the parameter. */
 type Shape = Record<string, z.ZodType>;
 
 /**
- * Whether the valid values of a schema are words of this API, numbers up to a limit of their own, or dates. Any other
- * text may name a person, so a trace stores only the name of its parameter.
+ * Whether a schema accepts only words of this API, such as `open`, or dates, or numbers with a declared maximum. Any
+ * other value may identify a person, so a trace stores only the name of its parameter.
  */
 function isImpersonal(schema: unknown): boolean {
   if (schema === dateBound || schema instanceof z.ZodEnum) return true;
@@ -30,19 +30,22 @@ const isInterval = (parsed: unknown): parsed is Interval =>
 /** If a parameter has more values than this, a trace omits them all. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
-/** A trace has the name of an unknown parameter if it looks like the name of a parameter, and otherwise `otherName`. */
+/**
+ * The unknown names that a trace stores, such as `created_after` or `createdAt[gt]`. Other names become `otherName`.
+ * Never matches an API key, which contains `_live_` or `_test_`.
+ */
 const nameShape = /^(?!.*_(live|test)_)[A-Za-z]+([_-][A-Za-z]+)*(\[[a-z]+\])?$/;
 const nameLengthMax = 32;
 const otherName = '(other)';
 /** A trace omits the parameters after this number. */
 const parametersMax = 20;
 
-/** An id such as `ti_…`: a lower-case prefix and a remainder, but never in the form of an API key. */
+/** An id such as `ti_01K3QZ8M4T`: a lower-case prefix and a remainder. Never matches an API key. */
 const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**
- * The parameters of a query string without anything that could identify a person. A value is stored only if it is
- * valid, and its parameter takes nothing personal.
+ * The parameters of a query string without anything that could identify a person. Only a valid value of an impersonal
+ * parameter is stored, because an invalid value may be any text, such as an email address.
  */
 export function tracedParameters(shape: Shape, search: string): RequestTrace['parameters'] {
   if (search === '') return [];
@@ -54,12 +57,12 @@ export function tracedParameters(shape: Shape, search: string): RequestTrace['pa
 }
 
 /** The parsed values of a parameter; null if they are not stored. */
-function tracedValues(shape: Shape, name: string, given: string[]): string[] | null {
+function tracedValues(shape: Shape, name: string, texts: string[]): string[] | null {
   const schema = shape[name];
   if (!schema || !isImpersonal(schema)) return null;
   const values = new Set<string>();
-  for (const value of given) {
-    const parsed = schema.safeParse(value);
+  for (const text of texts) {
+    const parsed = schema.safeParse(text);
     if (!parsed.success) return null;
     values.add(textOf(name, parsed.data));
     if (values.size > valuesMax) return null;
@@ -73,8 +76,8 @@ function tracedName(shape: Shape, name: string): string {
 }
 
 /**
- * The id in a path. It names a ticket, a conversation or a channel, never a person, and support questions start from
- * it. Returns null for anything that does not look like an id, because clients may send any text.
+ * The id in a path. It identifies a ticket, a conversation or a channel, never a person. Operators search traces by
+ * this id. Returns null for any text that does not look like an id, because clients may send any text.
  */
 export const tracedId = (id: string | undefined): string | null =>
   id !== undefined && idShape.test(id) ? id : null;

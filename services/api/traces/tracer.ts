@@ -34,13 +34,15 @@ export function startTracing({ control, routes, lost, logger, now }: TracingDeps
   const write = createTraceWriter({ control, now }, keptDays);
   const { add, stop } = startTraceQueue({ write, lost, logger });
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
+  const parametersOf = (route: string | null, search: string) =>
+    tracedParameters(shapes.get(route ?? '') ?? {}, search);
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
     add({
       _id: requestId,
       ...request,
       pathId: tracedId(pathId),
       // Parameter names are free text of the client, so they are stored only for callers with a key.
-      parameters: caller ? tracedParameters(shapes.get(request.route ?? '') ?? {}, search) : [],
+      parameters: caller ? parametersOf(request.route, search) : [],
       durationMs: Math.round(request.durationMs * 10) / 10,
       keyId: caller?.keyId ?? null,
       orgId: caller?.orgId ?? null,

@@ -9,7 +9,7 @@ import type {
   SettingsResponse,
 } from './config-schema.ts';
 
-/** Presents the configuration of an inbox. `brand` stands for the service's own domain if mail is sent from there. */
+/** Presents the configuration of an inbox. `brand` stands for the service's own domain. */
 export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
   inbox: config.inbox,
   displayName: config.displayName,
@@ -86,9 +86,10 @@ export const presentSettings = (settings: Channel['settings']): SettingsResponse
   autoResolve: presentAutoResolve(settings.autoResolve),
 });
 
+/** Omits a field that is not set, because the default of the channel type applies to it. */
 function presentAutoResolve({ enabled, afterHours }: Channel['settings']['autoResolve']) {
-  const shown: SettingsResponse['autoResolve'] = {};
-  if (typeof enabled === 'boolean') shown.enabled = enabled;
-  if (typeof afterHours === 'number') shown.afterHours = afterHours;
-  return shown;
+  const autoResolve: SettingsResponse['autoResolve'] = {};
+  if (typeof enabled === 'boolean') autoResolve.enabled = enabled;
+  if (typeof afterHours === 'number') autoResolve.afterHours = afterHours;
+  return autoResolve;
 }

@@ -32,8 +32,8 @@ export function presentChannelItem({ state, joined: { agent } }: Channel, now: D
 }
 
 /**
- * A retrieved channel, with its settings and configuration. `type` is assigned twice, and the JSON has it at the place
- * of the first assignment.
+ * A retrieved channel, with its settings and configuration. Each case assigns `type` again, so that TypeScript relates
+ * it to `config`. The JSON keeps the position of the first assignment.
  */
 export function presentChannel(
   { state, joined }: Channel,

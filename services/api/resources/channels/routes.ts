@@ -17,9 +17,9 @@ import {
 } from './schema.ts';
 
 export type ChannelDeps = {
-  /** The time by which a mailbox counts as stalled. */
+  /** Returns the current time. A mailbox counts as stalled by its age at that time. */
   now: () => Date;
-  /** Stands for the service's own domain, from which mail may be sent. */
+  /** The API shows this name in place of the service's own domain, from which mail may be sent. */
   brand: string;
 };
 
@@ -30,11 +30,10 @@ export const channelPageQuery = ({
   limit,
   after,
 }: PageRequest & { type?: ChannelType | undefined }): PageQuery => {
-  const within = { orgId, ...(type ? { 'state.type': type } : {}) };
-  return {
-    ...oldestFirst({ kind: 'channel', within, hint: type ? 'typeCreated' : 'created', after }),
-    limit,
-  };
+  const range = type
+    ? oldestFirst({ kind: 'channel', within: { orgId, 'state.type': type }, hint: 'typeCreated', after })
+    : oldestFirst({ kind: 'channel', within: { orgId }, hint: 'created', after });
+  return { ...range, limit };
 };
 
 export const listChannels = ({ now }: ChannelDeps) =>

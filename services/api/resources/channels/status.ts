@@ -18,13 +18,14 @@ type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCod
 /** A Microsoft 365 mailbox counts as stalled if the service has not read it for longer than this. */
 const stalledAfterMs = 6 * 60 * 60 * 1_000;
 
-/** The status of a channel at `now`. The first matching line below wins. */
+/** The status of a channel at `now`. If several states apply, the first one below wins. */
 export function channelStatus(channel: Channel, now: Date): ChannelStatus {
   const issues = channel.type === 'email' ? emailIssues(channel.config, now) : [];
   const { archivedAt, pausedAt, resumedAt } = channel;
   const liveAt = channel.type === 'email' ? channel.config.liveAt : null;
   if (archivedAt) return { state: 'archived', since: archivedAt, issues };
-  if (pausedAt && !(resumedAt && resumedAt > pausedAt)) return { state: 'paused', since: pausedAt, issues };
+  const isResumed = pausedAt && resumedAt && resumedAt > pausedAt;
+  if (pausedAt && !isResumed) return { state: 'paused', since: pausedAt, issues };
   if (issues.length > 0) return { state: 'needs_attention', since: null, issues };
   if (channel.type === 'email' && !liveAt) return { state: 'observing', since: resumedAt, issues };
   return { state: 'live', since: later(liveAt, resumedAt), issues };
@@ -32,7 +33,7 @@ export function channelStatus(channel: Channel, now: Date): ChannelStatus {
 
 function emailIssues({ provider, connection, sendingDomain }: EmailConfig, now: Date): IssueCode[] {
   if (provider === 'forwarding') return domainIssues(sendingDomain);
-  // An inbox without a connection has the same issue as one whose connection is pending.
+  // An inbox without a connection has the same issue as an inbox whose connection is pending.
   const issue = connectionIssues[connection?.status ?? 'pending'];
   if (issue) return [issue];
   const readAt = connection?.lastSyncedAt ?? connection?.connectedAt;

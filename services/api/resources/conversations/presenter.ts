@@ -32,6 +32,7 @@ export const presentConversationHead = (
     type: joined.channel.type === 'chatbot' ? 'widget' : joined.channel.type,
   },
   contact: {
+    // A conversation names its contact `ct_…`, although other resources and the events name the contact `con_…`.
     id: `ct_${state.contactId.slice('con_'.length)}`,
     name: joined.contact?.name ?? null,
     email: joined.contact?.email ?? null,
@@ -62,7 +63,7 @@ export const presentEmbeddedMessage = (
   role: state.role,
   content: state.content ?? null,
   createdAt: toSeconds(state.createdAt),
-  // Only outbound messages are delivered. An event of a contact's message may have `sentAt` all the same.
+  // Only outbound messages are delivered. The event of a contact's message may have `sentAt`, which has no meaning.
   sentAt: state.role === 'user' ? null : toSecondsOrNull(state.sentAt),
   attachments: presentAttachments(state.attachments),
 });

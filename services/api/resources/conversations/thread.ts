@@ -5,22 +5,23 @@ import { type Thread, threadQuery } from '../messages.ts';
 
 /** Reads every message of a thread, oldest first. */
 export async function* readThread(store: StoreReader, thread: Thread): AsyncGenerator<ThreadMessage[], void> {
-  const end = yield* readStart(store, thread);
-  if (end.isComplete) return;
+  const start = yield* readStart(store, thread);
+  if (start.isComplete) return;
   yield* readRange<ThreadMessage>(store, (key) => threadQuery(thread, key), {
     projection: threadProjection,
     batchSize: threadBatchSize,
-    before: end,
+    before: start,
   });
 }
 
-type StartEnd = { isComplete: boolean; key: string | null; items: number; bytes: number };
+/** `key` is the sort key of the last message that the start contains. */
+type ThreadStart = { isComplete: boolean; key: string | null; items: number; bytes: number };
 
-/** Yields the start of a thread. As a generator of its own, it frees these messages before the API reads the rest. */
+/** Yields the start of a thread. A separate generator, so its messages can be freed before the API reads the rest. */
 async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
-): AsyncGenerator<ThreadMessage[], StartEnd> {
+): AsyncGenerator<ThreadMessage[], ThreadStart> {
   const { documents: messages, replyBytes, isComplete } = await store.findThread(conversationId);
   const release = store.hold(replyBytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);

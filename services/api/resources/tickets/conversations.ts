@@ -16,12 +16,12 @@ import type { StateAndJoined } from '../find-by-id.ts';
 import { type ConversationSummary, presentReference } from './presenter.ts';
 import type { TicketItem, TicketResponse } from './schema.ts';
 
-/** Conversations in one reply of MongoDB: 60 KB of summaries. */
+/** The conversations in one reply of MongoDB, about 60 KB of summaries. */
 const batchSize = 200;
 
 /**
- * The maximum of conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Those
- * that the API does not show count too, because reading them takes as long.
+ * The maximum of conversations that a page of tickets reads besides the embedded ones, about 1 MB of references. Hidden
+ * conversations count too, because MongoDB takes as long to read them.
  */
 const remainingMax = 20_000;
 
@@ -34,13 +34,13 @@ type StoredSummary = StoredConversation & {
 export const hasMoreConversations = ({ joined }: Pick<Ticket, 'joined'>): boolean =>
   joined.moreAfter !== null;
 
-type TicketEnd = { orgId: string; ticketId: string; after: string | null };
+type RemainingConversations = { orgId: string; ticketId: string; after: string | null };
 
-/** The conversations of a ticket after a sort key. */
-export const remainingQuery = ({ orgId, ticketId, after }: TicketEnd): RangeQuery =>
+/** The conversations of a ticket after a sort key; all of them for null. */
+export const remainingQuery = ({ orgId, ticketId, after }: RemainingConversations): RangeQuery =>
   oldestFirst({ kind: 'conversation', within: { 'state.ticketId': ticketId, orgId }, hint: 'ticket', after });
 
-type ConversationReading = {
+type ReadOptions = {
   orgId: string;
   now: Date;
   /** Receives the number of conversations in each reply of MongoDB, visible or not. */
@@ -51,14 +51,16 @@ type ConversationReading = {
 export async function* visibleConversations(
   store: StoreReader,
   { state, joined }: Ticket,
-  { orgId, now, onRead }: ConversationReading,
+  { orgId, now, onRead }: ReadOptions,
 ): AsyncGenerator<ConversationSummary[], void> {
   yield shownConversations(joined.conversations, now);
-  // An event may have moved an embedded conversation into this range, by a later `createdAt`. The ticket shows it once.
-  const embedded = new Set(joined.conversations.map(({ id }) => id));
-  const isVisible = (summary: StoredSummary) => !embedded.has(summary.state.id) && isShown(summary, now);
-  const before = { key: joined.moreAfter, items: 0, bytes: 0 };
-  if (before.key === null) return;
+  const { moreAfter } = joined;
+  if (moreAfter === null) return;
+  // An event with a later `createdAt` may have moved an embedded conversation into this range. Without this check, the
+  // ticket would contain it twice.
+  const embeddedIds = new Set(joined.conversations.map(({ id }) => id));
+  const isVisible = (summary: StoredSummary) => !embeddedIds.has(summary.state.id) && isShown(summary, now);
+  const before = { key: moreAfter, items: 0, bytes: 0 };
   const queryAfter = (after: string | null) => remainingQuery({ orgId, ticketId: state.id, after });
   const options = { projection: embeddedFields, batchSize, before };
   for await (const batch of readRange<StoredSummary>(store, queryAfter, options)) {
@@ -70,7 +72,7 @@ export async function* visibleConversations(
   }
 }
 
-/** The JSON text of a ticket in pieces; its conversations are replaced by `batches` as they are read. */
+/** Yields the JSON text of a ticket in pieces. `batches` replaces the ticket's own list of conversations. */
 export const ticketChunks = <Presented>(
   { onUnreadable }: Pick<StoreReader, 'onUnreadable'>,
   { conversations, createdAt, updatedAt, ...head }: TicketItem | TicketResponse,

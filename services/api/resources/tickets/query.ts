@@ -24,10 +24,10 @@ export function ticketFilters(query: TicketListQuery): TicketFilters {
 export const ticketSortField = (sort: TicketListQuery['sort']) =>
   sort.endsWith('createdAt') ? ('byCreated' as const) : ('byUpdated' as const);
 
-/** Indexes of tickets, by the fields before the sort key. */
-const hints = {
-  sort: { byCreated: 'created', byUpdated: 'updated' },
-  statusAndSort: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
+/** The index for each sort field, with and without a filter on the status. */
+const indexes = {
+  withoutStatus: { byCreated: 'created', byUpdated: 'updated' },
+  withStatus: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
 } as const;
 
 export function ticketPageQuery({
@@ -41,23 +41,26 @@ export function ticketPageQuery({
   const field = ticketSortField(sort);
   const direction = sort.startsWith('-') ? 'descending' : 'ascending';
   const isByCreated = field === 'byCreated';
-  // `byUpdated >= byCreated` for every ticket, so a bound on the other date also narrows this range.
+  // `byUpdated >= byCreated` for every ticket. A ticket created since a time was therefore updated since that time, so
+  // one bound on the other date also narrows the range of the index.
   const dateRange = isByCreated
     ? { from: created.from, until: created.until ?? updated.until }
     : { from: updated.from ?? created.from, until: updated.until };
   const otherField: SortField = isByCreated ? 'byUpdated' : 'byCreated';
   const otherRange = isByCreated ? updated : created;
+  const hasStatus = statuses.length > 0;
+  const indexesByField = hasStatus ? indexes.withStatus : indexes.withoutStatus;
   const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
   return {
     kind: 'ticket',
-    within: { orgId, ...(statuses.length === 0 ? {} : { 'state.status': status }) },
+    within: hasStatus ? { orgId, 'state.status': status } : { orgId },
     field,
     direction,
     range: keyRange(dateRange, { after, direction }),
     filter: isBounded(otherRange)
       ? { [otherField]: keyRange(otherRange, { after: null, direction }) }
       : undefined,
-    hint: statuses.length === 0 ? hints.sort[field] : hints.statusAndSort[field],
+    hint: indexesByField[field],
     limit,
   };
 }

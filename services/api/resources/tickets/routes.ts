@@ -68,10 +68,10 @@ export const retrieveTicket = ({ now }: Clock) =>
       const ticket = await findById<TicketDocument>(store, 'ticket', params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
-      const whole = readStored('ticket', params.id, () => presentTicket(ticket, instant));
-      if (!hasMoreConversations(ticket)) return { body: whole };
+      const presented = readStored('ticket', params.id, () => presentTicket(ticket, instant));
+      if (!hasMoreConversations(ticket)) return { body: presented };
       const conversations = visibleConversations(store, ticket, { orgId, now: instant });
       const present = presentTicketConversation(params.id);
-      return { chunks: ticketChunks(store, whole, conversations, present) };
+      return { chunks: ticketChunks(store, presented, conversations, present) };
     },
   });

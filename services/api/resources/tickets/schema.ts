@@ -12,11 +12,11 @@ export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'
 const precision =
   'An ISO 8601 date, or a time with `Z` or an offset. A date covers that whole day in UTC, a time without seconds ' +
   'that whole minute, and a time without a fraction, or with a fraction of zeros, that whole second.';
-const bound = (meaning: string, other: string, example: string) =>
+const bound = (meaning: string, otherDate: string, example: string) =>
   dateBound
     .optional()
     .meta({
-      description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${other}[…]\`.`,
+      description: `${meaning} (inclusive). ${precision} Cannot be combined with \`${otherDate}[…]\`.`,
       examples: [example],
     });
 
@@ -137,7 +137,7 @@ export type TicketConversation = z.output<typeof ticketConversation>;
 export type ConversationReference = z.output<typeof conversationReference>;
 export type TicketResponse = z.output<typeof ticketSchema>;
 
-/** For the OpenAPI document; its examples use the same ids throughout. */
+/** The example of the OpenAPI document. The examples of all endpoints use the same ids, so readers can follow them. */
 export const ticketExample: TicketResponse = {
   id: 'ti_01K3QZ8M4T',
   object: 'ticket',
