@@ -1,8 +1,7 @@
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { containing } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
@@ -16,7 +15,7 @@ beforeAll(async () => {
   await watermarksOf(control).insertOne({ _id: 1, completeTo: new Date(0) });
   // Kafka creates the coordinator of groups at the first request for it, which may take longer than a check waits.
   const groupId = config.CONSUMER_GROUP;
-  await eventually(() => admin.fetchOffsets({ groupId, topics }).then(() => true, errorMessage));
+  await eventually(() => succeeds(admin.fetchOffsets({ groupId, topics })));
 });
 
 const check = (changes: Record<string, string>, role: string) =>

@@ -1,12 +1,11 @@
 import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { release } from '../../shared/runtime/release.ts';
 import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
@@ -88,7 +87,7 @@ describe('the pages of dead letters and documents', () => {
       { key: 'tag_refused', value: '{', timestamp },
     ];
     // The broker confirms the setting a moment before the setting applies. A refused batch leaves no record.
-    await eventually(() => send('tag', ...records).then(() => true, errorMessage));
+    await eventually(() => succeeds(send('tag', ...records)));
     await applied();
     const [refused] = await deadLetters((letter) => letter.topic === topic('tag'));
     await console.shows('/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);

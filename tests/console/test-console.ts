@@ -7,7 +7,7 @@ import { startConsole } from '../../services/console/console.ts';
 import { createBrokers } from '../../shared/kafka/brokers.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 
 /** The commands that change nothing. A console that sends any other command fails its test when it closes. */
@@ -65,7 +65,7 @@ export async function openConsole(environment: Record<string, string | undefined
     await eventually(async () => {
       markup = await load(path);
       const isAnswered = !markup.includes('has not answered for');
-      return isAnswered || markup;
+      return isAnswered || notYet(markup);
     });
     return markup;
   };
@@ -79,7 +79,7 @@ export async function openConsole(environment: Record<string, string | undefined
         const page = textOf(await load(path));
         const isShown = (text: string | RegExp) =>
           typeof text === 'string' ? page.includes(text) : text.test(page);
-        return texts.every(isShown) || page;
+        return texts.every(isShown) || notYet(page);
       }),
     close: async () => {
       await close();

@@ -1,6 +1,6 @@
 import { readLog } from '../faults/read-log.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { applied, createTestEnvironment, runProjector } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -41,7 +41,7 @@ describe('a log whose source appended runs of records again', () => {
     await eventually(async () => {
       const compacted = await readLog(streamed.environment);
       const isCompacted = compacted.length === keys.size;
-      return isCompacted || compacted.map(({ event }) => event?.id);
+      return isCompacted || notYet(compacted.map(({ event }) => event?.id));
     });
     // A second projector builds the same read model from the compacted log.
     const prefix = { TOPIC_PREFIX: config.TOPIC_PREFIX };

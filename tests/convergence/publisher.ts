@@ -4,9 +4,8 @@ import { registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { sendByPartition } from '../../infra/sample-data/publish.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
@@ -124,5 +123,5 @@ async function sendUntilDone(
 ): Promise<void> {
   // A send fails while a broker is away. The broker may have written the records before it failed: they then come
   // twice, which the contract allows.
-  await eventually(() => sendByPartition({ producer, admin }, record).then(() => true, errorMessage));
+  await eventually(() => succeeds(sendByPartition({ producer, admin }, record)));
 }

@@ -1,8 +1,7 @@
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { containing } from '../support/matchers.ts';
 import { mebibyte } from '../support/memory.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -21,7 +20,7 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     // given an event that fits a document, an event that is too large for one, and then a small event
     const fitting = message('msg_1', 7 * mebibyte);
     // The broker applies the limit of the topic a moment after it has confirmed the limit.
-    await eventually(() => send('message', fitting).then(() => true, errorMessage));
+    await eventually(() => succeeds(send('message', fitting)));
     for (const produced of [tooLarge, message('msg_3', 1)]) await send('message', produced);
     await applied();
     const found = await collectionOf(environment.database, 'message').find().sort({ _id: 1 }).toArray();

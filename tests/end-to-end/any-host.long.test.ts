@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import { startCommand } from '../../infra/service.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { freshClone, freshUserEnvironment } from '../support/fresh-clone.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';
 import { useFolder } from '../support/use-opened.ts';
@@ -30,7 +30,7 @@ test('npm start works in a folder `sp ace ü` with the PATH of cron and a noexec
   await eventually(() => demo.stdout().includes('Data-As-Of'), demo.failures, { limitMs: 900_000 });
   const processes = descendantsOf(demo.pid);
   expect(await demo.stop('SIGTERM')).toBe(0);
-  await eventually(() => !processes.some(isRunning) || processes.filter(isRunning));
+  await eventually(() => !processes.some(isRunning) || notYet(processes.filter(isRunning)));
 });
 
 test('infra/run.sh names the missing package on a host without libatomic', async () => {

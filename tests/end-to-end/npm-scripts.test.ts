@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { startCommand } from '../../infra/service.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';
 
 /** Settings that lead to no server: no process listens on the discard port. */
@@ -50,6 +50,6 @@ test.each([
     const processes = descendantsOf(script.pid);
     script.child.kill('SIGTERM');
     await script.exited;
-    await eventually(() => !processes.some(isRunning) || processes.filter(isRunning));
+    await eventually(() => !processes.some(isRunning) || notYet(processes.filter(isRunning)));
   },
 );

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { declaredIndexes, readIndexFaults } from '../../shared/store/structures.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { openStore } from '../support/open-store.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -38,7 +38,7 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
       );
     await hang('alwaysOn');
     const { opened, waits, close } = await start('index_slow');
-    await eventually(() => waits.includes('MongoDB is building indexes') || waits);
+    await eventually(() => waits.includes('MongoDB is building indexes') || notYet(waits));
     await hang('off');
     await opened;
     await close();

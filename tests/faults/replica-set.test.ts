@@ -14,7 +14,7 @@ import { readDocuments } from '../convergence/read-documents.ts';
 import { apiSettings } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { createRandom } from '../support/random.ts';
@@ -146,7 +146,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
           const moved = current[index];
           return moved && (moved.position > position || (moved.isAtEnd && moved.savedMs > savedMs));
         });
-        return haveAllMoved || current;
+        return haveAllMoved || notYet(current);
       }, fatal);
     };
     /**
@@ -182,7 +182,8 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         async () => {
           const { errors, text } = await cli('rebuild', ...args);
           const { generations = [] } = (await readRegistry(environment.control).catch(() => null)) ?? {};
-          return isDone((wanted) => generations.find(({ number }) => number === wanted)) || errors || text;
+          const find = (wanted: number) => generations.find(({ number }) => number === wanted);
+          return isDone(find) || notYet(errors || text);
         },
         fatal,
         { limitMs: 300_000 },
@@ -252,7 +253,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
           await eventually(async () => {
             const documents = await documentsOf(2, { state: { $exists: true } });
             const unsweptIds = Object.keys(documents).filter(isExpired);
-            return unsweptIds.length === 0 || unsweptIds;
+            return unsweptIds.length === 0 || notYet(unsweptIds);
           }, fatal);
         });
         await expectDocuments(events, 2);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { createRandom } from '../support/random.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { seed, useFaultServers } from './use-fault-servers.ts';
@@ -73,7 +73,9 @@ describe('projectors whose servers fail', () => {
     const linesBefore = projector.log.length;
     trouble.silent = true;
     await publishNext();
-    await eventually(() => projector.log.slice(linesBefore).some(isTimeOut) || projector.log.slice(-5));
+    await eventually(
+      () => projector.log.slice(linesBefore).some(isTimeOut) || notYet(projector.log.slice(-5)),
+    );
     trouble.silent = false;
     await publish(history);
     // then every document equals the fold of the log

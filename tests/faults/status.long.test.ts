@@ -2,7 +2,7 @@ import { processesOf } from '../../shared/control/processes.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { openConsole, textOf } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { useFaultServers } from './use-fault-servers.ts';
 
 /** The number of lines that an operator reads at three in the morning. */
@@ -48,7 +48,7 @@ describe('the beginning of status and of the console shows the cause and the fix
       eventually(
         async () => {
           const text = await read();
-          return patterns.every((pattern) => pattern.test(text)) || text;
+          return patterns.every((pattern) => pattern.test(text)) || notYet(text);
         },
         undefined,
         { pollMs: 1_000 },

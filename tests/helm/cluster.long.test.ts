@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { useChart, type Values } from './chart.ts';
 import { describeCluster } from './cluster.ts';
 import { deployments, required } from './example-values.ts';
@@ -59,7 +59,9 @@ describeCluster('objects on a real API server', (cluster) => {
         const newPods = items.filter(({ metadata }) => !oldNames.has(metadata.name));
         const wrongCount = newPods.filter(isWrong).length;
         // One new pod is the rollout's surge, and the other replaces the deleted pod.
-        return (wrongCount === 1 && newPods.length === 2) || newPods.map(({ metadata }) => metadata.name);
+        return (
+          (wrongCount === 1 && newPods.length === 2) || notYet(newPods.map(({ metadata }) => metadata.name))
+        );
       });
     } finally {
       cluster.kubelet.readies = true;

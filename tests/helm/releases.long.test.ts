@@ -1,4 +1,4 @@
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import type { Values } from './chart.ts';
 import { describeCluster, type HelmVersion } from './cluster.ts';
 import { everything, required } from './example-values.ts';
@@ -49,7 +49,7 @@ describeCluster('releases on a real API server', (cluster) => {
         const leftovers = names
           .split('\n')
           .filter((name) => name && !/kube-root-ca|serviceaccount\/default/.test(name));
-        return leftovers.length === 0 || leftovers;
+        return leftovers.length === 0 || notYet(leftovers);
       });
     });
 

@@ -1,4 +1,4 @@
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import type { Values } from './chart.ts';
 import { describeCluster } from './cluster.ts';
 import { required } from './example-values.ts';
@@ -43,7 +43,7 @@ describeCluster('two replicas of the API and two projectors, placed by the sched
     await eventually(async () => {
       const { items } = await cluster.get<Pods>('pods', '--namespace', namespace, '--selector', selector);
       nodes = items.map(({ spec }) => spec.nodeName ?? '');
-      return (nodes.length === 2 && nodes.every(Boolean)) || nodes;
+      return (nodes.length === 2 && nodes.every(Boolean)) || notYet(nodes);
     });
     return nodes.sort();
   };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAuthority } from '../../infra/certificate.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
 import { type SecureKafka, startSecureKafka } from '../support/secure-kafka.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -38,7 +38,9 @@ describe('after a change of the authority of the broker', () => {
   const secure = () => ({ KAFKA_BROKERS: broker.secure, KAFKA_SSL: 'true' });
   const status = async () => (await projector.cli('status')).text.replaceAll(/\s+/g, ' ');
   const untilStatus = (pattern: RegExp) =>
-    eventually(async () => pattern.test(await status()) || (await status()), undefined, { pollMs: 1_000 });
+    eventually(async () => pattern.test(await status()) || notYet(await status()), undefined, {
+      pollMs: 1_000,
+    });
 
   test('a projector continues if its file of authorities was renewed before', async () => {
     const first = await renewAuthority();

@@ -1,7 +1,7 @@
 import { type Service, startService } from '../../infra/service.ts';
 import { createAnsweringProxy } from '../support/answering-proxy.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -46,16 +46,17 @@ describe('after MongoDB has lost the sessions of a user', () => {
     await applied();
     const consoleService = proxied.start('console', { CONSOLE_PORT: '0', LOG_LEVEL: 'info' });
     const { url } = await consoleService.logged('listening');
-    /** Returns true, or the text of the page for the failure of `eventually`. */
-    const isFreshOrText = async () => {
+    const isFresh = async () => {
       const text = await (await fetch(String(url))).text();
-      const isFresh = text.includes('Read ') && !text.includes('No newer data');
-      return isFresh || text;
+      return (text.includes('Read ') && !text.includes('No newer data')) || notYet(text);
     };
-    await eventually(isFreshOrText);
+    await eventually(isFresh);
     const watching = proxied.start('cli', {}, ['rebuild', 'status', '--watch']);
     const printed = () => watching.stdout().split('generation 1').length;
-    await eventually(() => printed() > 1 || [watching.stdout(), watching.stderr()], watching.failures);
+    await eventually(
+      () => printed() > 1 || notYet([watching.stdout(), watching.stderr()]),
+      watching.failures,
+    );
     proxied.loseSessions();
     await publish(created('tag', 'tag_after'));
     await applied();
@@ -64,7 +65,7 @@ describe('after MongoDB has lost the sessions of a user', () => {
     const shownBefore = printed();
     await eventually(() => printed() > shownBefore + 1);
     await consoleService.logged(openedAgain);
-    await eventually(isFreshOrText);
+    await eventually(isFresh);
     expect((await fetch(`${String(url)}livez`)).status).toBe(200);
     expect([projector, consoleService, watching].flatMap((service) => service.failures())).toEqual([]);
   });

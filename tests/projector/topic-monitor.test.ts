@@ -5,7 +5,7 @@ import { generationOf } from '../../shared/control/generations.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /*
@@ -45,7 +45,7 @@ describe('a topic that loses applied records', () => {
     // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
     await eventually(async () => {
       ({ findings } = JSON.parse((await cli('status', '--json')).text) as { findings: typeof findings });
-      return !findings.some(({ name }) => name === 'kafka') || findings;
+      return !findings.some(({ name }) => name === 'kafka') || notYet(findings);
     });
     return findings.filter(({ name }) => names.includes(name));
   };
@@ -58,14 +58,14 @@ describe('a topic that loses applied records', () => {
     const kept = { 'delete.retention.ms': '604800000' };
     const unsafe = { 'retention.ms': '86400000', 'unclean.leader.election.enable': 'true' };
     await alterTopic('tag', { ...kept, ...unsafe, 'cleanup.policy': 'compact,delete' });
-    await eventually(async () => (await losses()).length === 2 || (await losses()).join());
+    await eventually(async () => (await losses()).length === 2 || notYet((await losses()).join()));
     expect(await losses()).toEqual([`${topic('tag')} retention`, `${topic('tag')} unclean_election`]);
     const [retention, election] = await findingsNamed('topics');
     expect(retention?.text).toContain(`${topic('tag')}: deletes records after 1 day (retention.ms=86400000)`);
     expect(retention?.fix).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
     expect(election?.fix).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
     await alterTopic('tag', { ...kept, 'cleanup.policy': 'compact' });
-    await eventually(async () => (await losses()).length === 0 || (await losses()).join());
+    await eventually(async () => (await losses()).length === 0 || notYet((await losses()).join()));
     expect(await findingsNamed('topics')).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('a topic that loses applied records', () => {
     await applied();
     await deleteRecords('tag', 1);
     await eventually(
-      async () => (await losses()).includes(`${topic('tag')} truncated`) || (await losses()).join(),
+      async () => (await losses()).includes(`${topic('tag')} truncated`) || notYet((await losses()).join()),
     );
     const [lost] = await findingsNamed('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);

@@ -6,7 +6,7 @@ import { collectionOf } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -102,13 +102,13 @@ describe(`an additive change of documents under live traffic (seed ${seed})`, ()
     const verb = ['verify', 'ticket', '--repair', '--pace', '5'];
     const repairing = startScript(script, settings(), verb);
     const printed = () => /after (ti_\S+)/.exec(repairing.stderr())?.[1];
-    await eventually(() => printed() !== undefined || repairing.stderr());
+    await eventually(() => printed() !== undefined || notYet(repairing.stderr()));
     await repairing.stop('SIGKILL');
     return printed() ?? '';
   };
   const failures = () => projectors.flatMap((service) => service.failures());
   const untilPublished = (count: number) =>
-    eventually(() => traffic.published.length >= count || traffic.published.length);
+    eventually(() => traffic.published.length >= count || notYet(traffic.published.length));
   const untilApplied = async () =>
     reached(environment.control, await logEnds(environment.admin, environment.topics), failures);
   const countTickets = (filter: object) =>

@@ -5,7 +5,7 @@ import { readLiveReplicas } from '../../shared/control/processes.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
 import { applied, createTestEnvironment, publish } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -78,7 +78,7 @@ describe('a release with a changed projection', () => {
     eventually(async () => {
       const { control } = testEnvironment;
       const pids = (await readLiveReplicas(control, await storeTime(control))).map((replica) => replica.pid);
-      return pids.join() === String(pid) || pids;
+      return pids.join() === String(pid) || notYet(pids);
     });
   const failedChecks = ({ output }: { output: Record<string, unknown> }) =>
     (output.findings as { name: string; isAccepted: boolean }[])

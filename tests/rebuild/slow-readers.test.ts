@@ -7,7 +7,7 @@ import { storeTime } from '../../shared/store/clock.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from '../api/builders.ts';
 import { startApi, type TestApi, tokens } from '../api/test-api.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, notYet } from '../support/eventually.ts';
 import { generation, useRebuild } from './fixture.ts';
 
 /** 50 MB: the buffers of a connection on one host may grow to more than 32 MB. */
@@ -56,7 +56,7 @@ const untilServed = (served: number, readers = 0) =>
     const replica = await processesOf<Replica>(rebuild.control).findOne();
     const earlierRequests =
       replica?.inProgress.find(({ generation: read }) => read !== served)?.requests ?? 0;
-    return (replica?.generation === served && earlierRequests === readers) || replica;
+    return (replica?.generation === served && earlierRequests === readers) || notYet(replica);
   });
 
 /** Two readers that have received the beginning of the conversation. `read` reads the rest. */

@@ -80,7 +80,7 @@ describe('the sweeper of a projector', () => {
     const announceSweep: Deps['announceSweep'] = (outcome) => void outcomes.push(outcome);
     const store = { ...model.store, readEnvelopes };
     const sweeper = start({ now: () => day(100), store, announceSweep }, { intervalMs: 10, pollMs: 5 });
-    await eventually(() => outcomes.at(-1)?.reason?.includes('a page is damaged'));
+    await eventually(() => outcomes.at(-1)?.reason?.includes('a page is damaged') === true);
     expect((await model.answersAt('old', day(0))).conversation).toBeNull();
     // The sweep succeeds once an operator has purged the dead letter.
     await purgeDeadLetters(model.control, [id], { by: 'ann', at: day(100) });

@@ -3,7 +3,7 @@ import { ensureRegistry, readRegistry } from '../../shared/control/generations.t
 import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createAnsweringProxy, type Refusal } from '../support/answering-proxy.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -85,7 +85,7 @@ const opened = useOpened(
 test('the monitor opens a pool again after its user was dropped and created again', async () => {
   opened.refuse(requiresAuthentication);
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
-  await eventually(() => opened.read().then(() => true, String));
+  await eventually(() => succeeds(opened.read()));
   expect(opened.warnings.join()).toContain('opened again');
   // On a busy machine, the monitor opens the pool twice: the first time, the old connections may take long to close.
   expect(opened.failuresWhileOpening[0]).toBeNull();

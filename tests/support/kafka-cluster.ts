@@ -7,7 +7,7 @@ import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
-import { eventually } from './eventually.ts';
+import { eventually, notYet } from './eventually.ts';
 import { useOpened } from './use-opened.ts';
 
 /** A node of a cluster, broker and controller. A test may kill, stop, pause and restart it. */
@@ -111,8 +111,8 @@ export const untilPlaced = (
 ): Promise<void> =>
   eventually(() =>
     placements(cluster, topics).then(
-      (all) => all.every(isPlaced) || all.filter((placement) => !isPlaced(placement)),
-      String,
+      (all) => all.every(isPlaced) || notYet(all.filter((placement) => !isPlaced(placement))),
+      notYet,
     ),
   );
 

@@ -4,7 +4,7 @@ import { type Document, MongoClient } from 'mongodb';
 import { MongoMemoryServer } from 'mongodb-memory-server-core';
 import { freePort } from '../../infra/dev-servers/native/ports.ts';
 import { startCommand } from '../../infra/service.ts';
-import { eventually } from './eventually.ts';
+import { eventually, notYet, succeeds } from './eventually.ts';
 import { describeUnless } from './unless-missing.ts';
 
 /**
@@ -167,7 +167,7 @@ const caughtUp = (url: string, members: number) =>
     await using client = new MongoClient(url, { serverSelectionTimeoutMS: 1_000 });
     const marks = client.db('harness').collection('marks');
     const writeConcern = { w: members, wtimeoutMS: 5_000 };
-    return await marks.insertOne({}, { writeConcern }).then(() => true, String);
+    return await succeeds(marks.insertOne({}, { writeConcern }));
   });
 
 /** How a member describes itself; an error instead if it does not answer. */
@@ -198,7 +198,7 @@ async function findPrimary(members: Member[]): Promise<Member> {
     const primaries = states.filter(({ hello }) => hello.isWritablePrimary);
     const newestFirst = primaries.toSorted((a, b) => (a.hello.electionId < b.hello.electionId ? 1 : -1));
     found = newestFirst[0]?.member;
-    return found !== undefined || states.map(({ hello }) => hello);
+    return found !== undefined || notYet(states.map(({ hello }) => hello));
   });
   return found as Member;
 }
@@ -222,7 +222,7 @@ export async function startShardedCluster({ shards: sizes }: { shards: number[] 
     'mongos',
     { linesMax: 100 },
   );
-  await eventually(() => asAdmin(port, (admin) => admin.command({ ping: 1 })).then(Boolean, String));
+  await eventually(() => succeeds(asAdmin(port, (admin) => admin.command({ ping: 1 }))));
   for (const shard of shards) await asAdmin(port, (admin) => admin.command({ addShard: hostsOf(shard) }));
   return {
     url: `mongodb://127.0.0.1:${port}/`,

@@ -2,7 +2,7 @@ import type { Admin, RecordMetadata } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { endOffsets } from '../../infra/sample-data/publish.ts';
 import { readSavedPositions } from '../../services/projector/progress/progress.ts';
-import { eventually, type Wait } from './eventually.ts';
+import { eventually, notYet, type Wait } from './eventually.ts';
 
 /** Offsets by `<topic>/<partition>`. */
 export type Offsets = Map<string, number>;
@@ -21,7 +21,7 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
       // By its name: Node finds no class of kafkajs's errors among the exports.
       const { name, retriable } = error as { name?: string; retriable?: boolean };
       if (name !== 'KafkaJSProtocolError' || retriable !== true) throw error;
-      return error;
+      return notYet(error);
     }
   });
   return ends;
@@ -48,7 +48,7 @@ export async function reached(
           const position = positions.get(key) ?? 0;
           return position < end ? [`${key}: ${position} of ${end}`] : [];
         });
-        return missing.join() !== before || missing;
+        return missing.join() !== before || notYet(missing);
       },
       fatal,
       wait,
