@@ -1,7 +1,7 @@
 import { facts, factsOf, partitionFacts } from '../../tests/support/facts.ts';
 import type { Counts } from '../operations/counts.ts';
 import type { GenerationFacts } from '../operations/generation-facts.ts';
-import { type Report, report } from '../operations/report.ts';
+import { type Report, reportOf } from '../operations/report.ts';
 import { checkExitCode, renderStatus } from './status.ts';
 
 const partition = (lag: number | null, lagSeconds: number | null) => ({
@@ -13,7 +13,7 @@ const partition = (lag: number | null, lagSeconds: number | null) => ({
   lagSeconds,
 });
 const status = (partitions: GenerationFacts['partitions'] = []): Report =>
-  report(facts([factsOf(1, 'active', { partitions })], { deadLetters: 7 }));
+  reportOf(facts([factsOf(1, 'active', { partitions })], { deadLetters: 7 }));
 const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3 }, notCounted: [] };
 
 test('the status begins with the verdict and has a fix below each finding', () => {
@@ -37,7 +37,7 @@ test('the status begins with the verdict and has a fix below each finding', () =
 test('the status names the parts that were not counted without a change of the verdict', () => {
   const reason = 'not authorized';
   const tokens = { part: 'tokens of several keys', reason: 'operation exceeded time limit' };
-  const uncounted = report(
+  const uncounted = reportOf(
     facts([factsOf(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
   );
   expect(uncounted.sentence).toBe('All is well.');
@@ -67,7 +67,7 @@ test('status --check exits with code 1 if a finding needs attention', () => {
 
 test('the status begins with the bad findings and the served generation', () => {
   const recreated = factsOf(2, 'active', { recreated: ['a'] });
-  const text = renderStatus(report(facts([factsOf(1, 'standby'), recreated], { deadLetters: 7 })), counts);
+  const text = renderStatus(reportOf(facts([factsOf(1, 'standby'), recreated], { deadLetters: 7 })), counts);
   expect(text.match(/^ {2}(bad +\S+ \d: a:|attention|next)|^generation \d {2}[\w ()]+/gm)).toEqual([
     '  bad        generation 2: a:',
     '  attention',

@@ -7,8 +7,8 @@ import { controlDatabase } from '../../shared/store/connection.ts';
 import { type DeadLetterList, listDeadLetters } from '../operations/dead-letters/list.ts';
 import { type Commands, commandsIn } from '../operations/deployment.ts';
 import { type Facts, readFacts } from '../operations/facts.ts';
-import { type Finding, findings } from '../operations/findings.ts';
-import { type Report, report } from '../operations/report.ts';
+import { evaluateRules, type Finding } from '../operations/findings.ts';
+import { type Report, reportOf } from '../operations/report.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
 import { timeOfDay } from './layout.ts';
@@ -64,8 +64,8 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const overview = createReading<Overview>(
     async (previous) => {
       const facts = await connected(() => readFacts(deps, kafka.use, previous?.facts ?? null));
-      const allFindings = findings(facts);
-      return { facts, findings: allFindings, report: report(facts, allFindings) };
+      const allFindings = evaluateRules(facts);
+      return { facts, findings: allFindings, report: reportOf(facts, allFindings) };
     },
     // The wait is longer than the three seconds for which the facts wait for Kafka.
     { everyMs: 1_500, waitMs: 4_000 },

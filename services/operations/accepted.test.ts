@@ -1,6 +1,6 @@
 import { before, type Changes, facts, factsOf, safeTopic } from '../../tests/support/facts.ts';
 import { matching } from '../../tests/support/matchers.ts';
-import { blockingFindings, findings, passedChecks } from './findings.ts';
+import { blockingFindings, evaluateRules, passedChecks } from './findings.ts';
 
 const active = factsOf(1, 'active');
 const olderAccepted = {
@@ -18,7 +18,7 @@ test('a lag prevents nothing while Kafka keeps the tombstones', () => {
     const factsWithLag = facts([active, factsOf(2, 'standby', { generation })], {
       kafka: { ...facts([]).kafka, settings },
     });
-    return blockingFindings(findings(factsWithLag), 2, 'rollback').map(({ name }) => name);
+    return blockingFindings(evaluateRules(factsWithLag), 2, 'rollback').map(({ name }) => name);
   };
   // The longest lag may be a tenth longer than the recorded one.
   expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
@@ -34,8 +34,8 @@ test('an acceptance of older data is valid for ten minutes', () => {
       }),
     ]);
   const prevented = (generation: Changes['generation']) =>
-    blockingFindings(findings(factsWithOlderData(generation)), 2, 'promote').map(({ name }) => name);
-  const all = findings(factsWithOlderData());
+    blockingFindings(evaluateRules(factsWithOlderData(generation)), 2, 'promote').map(({ name }) => name);
+  const all = evaluateRules(factsWithOlderData());
   expect(prevented({})).toEqual(['compared']);
   expect(prevented({ accepted: [{ ...olderAccepted, at: before(601) }] })).toEqual(['freshness', 'compared']);
   expect(prevented({ since: before(0) })).toEqual(['freshness', 'compared']);
@@ -44,7 +44,7 @@ test('an acceptance of older data is valid for ten minutes', () => {
     'compared',
   ]);
   expect(
-    findings(factsWithOlderData({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept,
+    evaluateRules(factsWithOlderData({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept,
   ).toBe('npx support-cli accept older 2 --why <reason>');
   expect(passedChecks(all, 2, 'promote').filter(({ isAccepted }) => isAccepted)).toMatchObject([
     { text: matching(/^its watermark .* is .* older/) },

@@ -10,14 +10,18 @@ import {
   safeTopic,
 } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
-import { blockingFindings, condition, findings, findingsOf, verdict } from './findings.ts';
+import { blockingFindings, conditionOf, evaluateRules, findingsOf, verdictOf } from './findings.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
   factsOf(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
 const evaluated = (state: Facts) => {
-  const all = findings(state);
-  return { all, verdict: verdict(state, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
+  const all = evaluateRules(state);
+  return {
+    all,
+    verdict: verdictOf(all, state),
+    names: all.map(({ name, severity }) => `${name} ${severity}`),
+  };
 };
 const gaps = [gap];
 const reject = {
@@ -124,13 +128,13 @@ test.each<[fact: string, state: Facts, names: string[], sentence: string]>([
 });
 
 test('dead letters are counted, and the partition to look at is named', () => {
-  const texts = (more: Partial<Facts>) => findings(alone({}, more)).map(({ text }) => text);
+  const texts = (more: Partial<Facts>) => evaluateRules(alone({}, more)).map(({ text }) => text);
   expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000']);
   expect(texts({ deadLetterBytesFilled: 0.9 })).toEqual([]);
   expect(texts({ deadLetterBytesFilled: 0.99 })).toEqual([
     expect.stringContaining('further ones are stored without their bytes'),
   ]);
-  const [rejects] = findings(beside(ready({ ...reject, rejectCount: 10_000 })));
+  const [rejects] = evaluateRules(beside(ready({ ...reject, rejectCount: 10_000 })));
   expect(rejects?.text).toContain('it has 10,000 dead letters that the active generation does not');
   const unreachable = [{ broker: '7', error: new Error('connect ECONNREFUSED') }];
   const log = {
@@ -146,7 +150,7 @@ test('dead letters are counted, and the partition to look at is named', () => {
   ]);
   // and a lag names the partition that holds it, and its cause
   const slow = { ...partitionFacts, lag: 0, lagSeconds: 65, cause: 'unassigned' as const };
-  const [lags] = findings(
+  const [lags] = evaluateRules(
     alone({ lagSeconds: 60, partitions: [{ ...slow, topic: 'a', lagSeconds: 64 }, slow] }),
   );
   expect(lags?.text).toBe(
@@ -208,7 +212,7 @@ test.each<[fact: string, state: Facts, rule: string, prevented: string[], text: 
   ['unread settings', beside(ready(), unreadable), 'settings', switches, 'needs DescribeConfigs: no'],
   ['those of one topic', beside(ready(), refused), 'settings', switches, 'of users: the Kafka user needs'],
 ])('%s prevents only the steps of its rule', (_, state, name, steps, text) => {
-  const all = findings(state);
+  const all = evaluateRules(state);
   for (const step of ['ready', 'promote', 'rollback'] as const) {
     const names = blockingFindings(all, 2, step).map((finding) => finding.name);
     expect({ step, names }).toEqual({ step, names: steps.includes(step) ? [name] : [] });
@@ -232,7 +236,7 @@ test('the lag of a generation counts from the start of its first projector', () 
 test('the next step of a generation is the fix of its first finding', () => {
   const fixOf = (state: Facts, number: number) => {
     const [build] = state.generations.filter(({ generation }) => generation.number === number);
-    return build && findingsOf(findings(state), build)[0]?.fix;
+    return build && findingsOf(evaluateRules(state), build)[0]?.fix;
   };
   const dead = { gaps: [{ ...gap, _id: '2/t/0', generation: 2 }] };
   expect(fixOf(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
@@ -255,7 +259,8 @@ test('the next step of a generation is the fix of its first finding', () => {
 });
 
 test('the condition of a generation shows more than its state', () => {
-  const of = (build: GenerationFacts, more = {}) => condition(findings(facts([active, build], more)), build);
+  const of = (build: GenerationFacts, more = {}) =>
+    conditionOf(evaluateRules(facts([active, build], more)), build);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
   expect(of(factsOf(2, 'standby', reject))).toBe('standby');

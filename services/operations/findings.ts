@@ -37,7 +37,7 @@ const severities = ['bad', 'attention', 'progress'] as const;
  * Evaluates every rule. The worst findings come first; within a severity, findings about the whole system come first.
  * Pure.
  */
-export function findings(facts: Facts): Finding[] {
+export function evaluateRules(facts: Facts): Finding[] {
   const systemFindings = evaluate(facts, systemRules, null, null);
   const generationFindings = facts.generations.flatMap((generationFacts) => {
     const { number } = generationFacts.generation;
@@ -167,7 +167,7 @@ export type Verdict = {
 };
 
 /** Whether customers get current data. A loss comes first, then old data, then the worst finding. */
-export function verdict(facts: Facts, all: Finding[]): Verdict {
+export function verdictOf(all: Finding[], facts: Facts): Verdict {
   const loss = all.find((finding) => outranksLag(facts, finding));
   if (loss) return { state: 'bad', sentence: `Not well: ${loss.text}.`, finding: loss };
   const active = activeOf(facts);
@@ -208,7 +208,7 @@ export type Condition = GenerationState | 'lagging' | 'failing' | 'stopped' | 's
  * projectors again. `stalled`: nothing is saved, and a restart would not help. `failing`: a build has dead letters that
  * the active generation does not have.
  */
-export function condition(all: Finding[], generationFacts: GenerationFacts): Condition {
+export function conditionOf(all: Finding[], generationFacts: GenerationFacts): Condition {
   const { generation, savedAt, lagSeconds } = generationFacts;
   const generationFindings = findingsOf(all, generationFacts);
   const find = (name: Finding['name']) => generationFindings.find((finding) => finding.name === name);

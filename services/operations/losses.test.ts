@@ -7,7 +7,7 @@ import {
   projector,
 } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
-import { findings, verdict, withoutConsequences } from './findings.ts';
+import { evaluateRules, verdictOf, withoutConsequences } from './findings.ts';
 
 const active = (changes: Changes) => facts([factsOf(1, 'active', changes)]);
 const updated = { kind: 'ticket', index: 'updated' } as const;
@@ -87,20 +87,20 @@ test.each<{ name: string; state: Facts; finding: object; sentence: string }>([
     sentence: 'Not well: its documents are lost: support_g1.tickets is gone',
   },
 ])('the loss of $name is the verdict', ({ state: given, finding, sentence }) => {
-  const all = findings(given);
+  const all = evaluateRules(given);
   expect(all[0]).toMatchObject({ severity: 'bad', ...finding });
-  expect(verdict(given, all).sentence.startsWith(sentence)).toBe(true);
+  expect(verdictOf(all, given).sentence.startsWith(sentence)).toBe(true);
 });
 
 test('the fix for a lost majority names members that are down and members that lag', () => {
-  const [finding] = findings(facts([factsOf(1, 'active')], { noMajoritySince: before(60) }));
+  const [finding] = evaluateRules(facts([factsOf(1, 'active')], { noMajoritySince: before(60) }));
   expect(finding?.text).toMatch(/Start members that are down .* let members that lag catch up/);
 });
 
 test('a projector that ended before its first save counts as a projector that has run', () => {
   const projectors = [projector({ state: 'ended', reason: 'gone', at: before(40) })];
   const endedFacts = active({ savedAt: null, watermark: null, lagSeconds: null, projectors });
-  expect(findings(endedFacts)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
+  expect(evaluateRules(endedFacts)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
 });
 
 test('the loss of the watermark of a standby is not a loss of the served data', () => {
@@ -108,13 +108,13 @@ test('the loss of the watermark of a standby is not a loss of the served data', 
     factsOf(1, 'active'),
     factsOf(2, 'standby', { ...lostWatermark, savedAt: before(1) }),
   ]);
-  expect(verdict(standbyFacts, findings(standbyFacts)).state).toBe('attention');
+  expect(verdictOf(evaluateRules(standbyFacts), standbyFacts).state).toBe('attention');
 });
 
 test('an index that only projectors need does not cause a 503', () => {
   const faults = [{ kind: 'conversation', index: 'pending', fault: 'missing' }] as const;
   const lackingFacts = active({ structures: { ...lacking, faults: [...faults] } });
-  expect(findings(lackingFacts)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
+  expect(evaluateRules(lackingFacts)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });
 
 test('replicas and projectors are not reported as gone without a majority, because they cannot announce', () => {
@@ -122,7 +122,7 @@ test('replicas and projectors are not reported as gone without a majority, becau
     noMajoritySince: before(60),
     replicas: [],
   });
-  const all = findings({ ...outdatedFacts, kafka: { ...outdatedFacts.kafka, members: new Map() } });
+  const all = evaluateRules({ ...outdatedFacts, kafka: { ...outdatedFacts.kafka, members: new Map() } });
   expect(all.map(({ name }) => name)).toEqual(['majority', 'api', 'projectors', 'lag']);
   expect(withoutConsequences(all).map(({ name }) => name)).toEqual(['majority']);
 });
@@ -131,7 +131,7 @@ test('a topic that the user may not see is not reported as gone', () => {
   const { kafka } = facts([]);
   for (const applied of [0, 1]) {
     const generation = factsOf(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });
-    const found = findings(facts([generation], { kafka: { ...kafka, hidden: ['tags'] } }));
+    const found = evaluateRules(facts([generation], { kafka: { ...kafka, hidden: ['tags'] } }));
     expect(found.map(({ name, severity, text }) => [name, severity, text])).toEqual([
       [
         'hidden',

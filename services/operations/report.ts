@@ -3,12 +3,12 @@ import type { GenerationState } from '../../shared/control/generations.ts';
 import type { Facts, ReadFacts } from './facts.ts';
 import {
   type Condition,
-  condition,
+  conditionOf,
+  evaluateRules,
   type Finding,
-  findings,
   findingsOf,
   type Verdict,
-  verdict,
+  verdictOf,
   withoutConsequences,
 } from './findings.ts';
 import type { GenerationFacts } from './generation-facts.ts';
@@ -20,15 +20,15 @@ import { createPatientRead } from './poll-until.ts';
 export type GenerationReport = {
   number: number;
   state: GenerationState;
-  /** The state, unless it lags, fails, is stopped or stalled. */
+  /** The state, or `lagging`, `failing`, `stopped` or `stalled` if one of these applies. */
   condition: Condition;
   projectionVersion: number;
   watermark: Date | null;
-  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
+  /** The lag of the watermark in seconds, less the lateness allowance; null before there is a watermark. */
   lagSeconds: number | null;
-  /** The number of records to apply. */
+  /** The lag in records: how many are still to be applied. */
   lag: number;
-  /** Records that a build applies after its load. */
+  /** The number of records that a build applies after its load. */
   afterLoad: number;
   /** When a projector last saved progress; null without saved progress. */
   savedAt: Date | null;
@@ -60,7 +60,7 @@ export type Report = {
 const reportGeneration = (all: Finding[], listed: Finding[], facts: GenerationFacts): GenerationReport => ({
   number: facts.generation.number,
   state: facts.generation.state,
-  condition: condition(all, facts),
+  condition: conditionOf(all, facts),
   projectionVersion: facts.generation.projectionVersion,
   watermark: facts.watermark,
   lagSeconds: facts.lagSeconds,
@@ -73,9 +73,9 @@ const reportGeneration = (all: Finding[], listed: Finding[], facts: GenerationFa
 });
 
 /** The facts and findings as `status --json` prints them. */
-export function report(facts: Facts, all = findings(facts)): Report {
+export function reportOf(facts: Facts, all = evaluateRules(facts)): Report {
   const listed = withoutConsequences(all);
-  const { state, sentence } = verdict(facts, all);
+  const { state, sentence } = verdictOf(all, facts);
   const active = facts.registry?.generation ?? null;
   return {
     verdict: state,
@@ -101,6 +101,6 @@ export async function* watchReports(read: ReadFacts): AsyncGenerator<Report, nev
   for (;;) {
     await sleep(intervalMs);
     facts = await patientRead(() => read(facts));
-    yield report(facts);
+    yield reportOf(facts);
   }
 }

@@ -1,6 +1,6 @@
 import { type Changes, facts, factsOf, gap } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
-import { findings, verdict } from './findings.ts';
+import { evaluateRules, verdictOf } from './findings.ts';
 
 const active = (changes: Changes) => facts([factsOf(1, 'active', changes)]);
 const foreign = {
@@ -36,7 +36,7 @@ test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([
     sentence: 'Not well: no',
   },
 ])('$name is the verdict', ({ stopped, finding, sentence }) => {
-  const all = findings(stopped);
+  const all = evaluateRules(stopped);
   expect(all).toMatchObject([{ severity: 'bad', generation: 1, ...finding }]);
-  expect(verdict(stopped, all).sentence.startsWith(sentence)).toBe(true);
+  expect(verdictOf(all, stopped).sentence.startsWith(sentence)).toBe(true);
 });

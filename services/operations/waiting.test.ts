@@ -1,7 +1,7 @@
 import { type ProcessState, type Projector, projectorsOf } from '../../shared/control/processes.ts';
 import { before, type Changes, facts, factsOf, gap, projector } from '../../tests/support/facts.ts';
 import { matching } from '../../tests/support/matchers.ts';
-import { findings } from './findings.ts';
+import { evaluateRules } from './findings.ts';
 
 const silent = { savedAt: before(31) };
 
@@ -15,7 +15,7 @@ describe('a projector that reports why it applies nothing', () => {
     const waitingFacts = facts([
       factsOf(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) }),
     ]);
-    const found = findings(waitingFacts).find(({ name }) => name === 'projectors');
+    const found = evaluateRules(waitingFacts).find(({ name }) => name === 'projectors');
     return found && `${found.text}; ${found.fix}`;
   };
   const restart = 'GENERATION=1 npm run projector';

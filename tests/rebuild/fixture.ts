@@ -3,7 +3,7 @@ import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { readFactsToAct } from '../../services/operations/facts.ts';
 import { type SwitchResult, switchTo } from '../../services/operations/rebuild/switch.ts';
-import { report } from '../../services/operations/report.ts';
+import { reportOf } from '../../services/operations/report.ts';
 import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
 import {
   type ComparisonReport,
@@ -134,7 +134,7 @@ export async function openRebuild() {
     },
     switchOnce,
     /** The output of `rebuild status`, without its rates. */
-    status: async (changes: Partial<OperatorDeps> = {}) => report(await readFactsToAct(deps(changes))),
+    status: async (changes: Partial<OperatorDeps> = {}) => reportOf(await readFactsToAct(deps(changes))),
     databaseOf,
     /** Creates a topic with these settings beside safe ones. Returns it as dependencies that know this topic alone. */
     topicWith: async (changes: Record<string, string>) => {

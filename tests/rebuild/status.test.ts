@@ -1,7 +1,7 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { explain } from '../../services/operations/explain/explain.ts';
 import { type Facts, readFacts } from '../../services/operations/facts.ts';
-import { report } from '../../services/operations/report.ts';
+import { reportOf } from '../../services/operations/report.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { storeLogGaps } from '../../shared/control/log-gaps.ts';
@@ -86,7 +86,7 @@ describe('rebuild status', () => {
       { log: { ...log, read } },
     );
     expect(awaited).toMatchObject({ exitCode: 0, text: containing('follows the log') });
-    const status = report(await show());
+    const status = reportOf(await show());
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
     expect(status.findings.map(({ text }) => text)).toContain(
       'Kafka (KAFKA_BROKERS): no answer for 3 s. If the brokers are down, restore them: the projectors continue by themselves',

@@ -2,7 +2,7 @@ import { isBuild } from '../../../shared/control/generations.ts';
 import { processText } from '../../../shared/control/processes.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
-import { type Finding, verdict, withoutConsequences } from '../../operations/findings.ts';
+import { type Finding, verdictOf, withoutConsequences } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   ago,
@@ -57,7 +57,7 @@ const hasLostWatermark = ({ findings }: GenerationReport): boolean =>
 
 /** The verdict, with the command of the finding that it names, and the other findings. */
 function renderVerdict({ facts, findings, report }: Overview, active: Active, stale: Html | null) {
-  const { finding: namedFinding } = verdict(facts, findings);
+  const { finding: namedFinding } = verdictOf(findings, facts);
   // The progress of a first load is shown instead of its lag.
   const isLagOfFirstLoad = ({ name, generation }: Finding) =>
     name === 'lag' && generation === active?.number && isFirstLoad(active);

@@ -10,9 +10,9 @@ import {
 } from '../../../tests/support/facts.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import type { Facts } from '../../operations/facts.ts';
-import { findings } from '../../operations/findings.ts';
+import { evaluateRules } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
-import { report } from '../../operations/report.ts';
+import { reportOf } from '../../operations/report.ts';
 import type { Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { generationsPage } from './generations.ts';
@@ -24,7 +24,7 @@ beforeAll(() => void jest.useFakeTimers({ now }));
 /** The regions of a page over facts, as one text. */
 async function shown(page: (sources: Sources) => Page, about: Facts, query = ''): Promise<string> {
   const known = (value: unknown) => async () => ({ value, at: new Date(), problem: null });
-  const overview = known({ facts: about, findings: findings(about), report: report(about) });
+  const overview = known({ facts: about, findings: evaluateRules(about), report: reportOf(about) });
   const sources = {
     overview,
     samples: known([]),

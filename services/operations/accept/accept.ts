@@ -3,7 +3,7 @@ import { processText, readLiveReplicas } from '../../../shared/control/processes
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFacts } from '../facts.ts';
-import { findings } from '../findings.ts';
+import { evaluateRules } from '../findings.ts';
 import { acceptableGaps } from './accept-gap.ts';
 import type { Acceptable } from './acceptable.ts';
 import { acceptableLackingRecords } from './lacking-records.ts';
@@ -85,7 +85,7 @@ async function acceptableOlderData(deps: AcceptDeps, number: number): Promise<Ac
   const previous = await readFacts(deps, withoutKafka, null);
   const facts = await readFacts(deps, withoutKafka, previous);
   if (facts.registry?.generation !== number) {
-    const older = findings(facts).filter(
+    const older = evaluateRules(facts).filter(
       ({ acceptAs, generation }) => acceptAs === 'older' && generation === number,
     );
     return { seen: older.map(({ text }) => text) };

@@ -4,7 +4,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type Facts, readFactsToAct } from '../facts.ts';
-import { blockingFindings, type Finding, findings } from '../findings.ts';
+import { blockingFindings, evaluateRules, type Finding } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 
 /** The result of waiting. Only `time is up` may still become `ready`. */
@@ -27,7 +27,7 @@ export async function awaitReady(
     // Throws if the generation does not exist.
     generationOf(await requireRegistry(deps.control), number);
     facts = await readFactsToAct(deps, facts);
-    const blocking = blockingFindings(findings(facts), number, 'ready');
+    const blocking = blockingFindings(evaluateRules(facts), number, 'ready');
     return { outcome: outcomeOf(blocking), findings: blocking, text: readinessText(facts, number, blocking) };
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {

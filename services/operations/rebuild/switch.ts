@@ -14,7 +14,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFactsToAct } from '../facts.ts';
-import { blockingFindings, type Finding, findings, findingsAgainst } from '../findings.ts';
+import { blockingFindings, evaluateRules, type Finding, findingsAgainst } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { activate } from './transitions.ts';
 
@@ -115,7 +115,7 @@ async function awaitSwitchable(
 ): Promise<Finding[]> {
   const { step, dryRun, timeoutSeconds } = options;
   const previous = await readFactsToAct(deps);
-  const read = async () => findings(await readFactsToAct(deps, previous));
+  const read = async () => evaluateRules(await readFactsToAct(deps, previous));
   const reportChange = reportChanges(deps.report);
   const blocking = (all: Finding[]) => blockingFindings(all, number, step);
   const isOnlyOlder = (all: Finding[]) =>

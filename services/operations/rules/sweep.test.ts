@@ -1,10 +1,10 @@
 import type { Projector } from '../../../shared/control/processes.ts';
 import { before, facts, factsOf, projector } from '../../../tests/support/facts.ts';
-import { findings } from '../findings.ts';
+import { evaluateRules } from '../findings.ts';
 
 const found = (secondsAgo: number, lastSecondsAgo = 0) => {
   const sweep = { failingSince: before(secondsAgo), at: before(lastSecondsAgo), reason: 'not authorized' };
-  return findings(facts([factsOf(1, 'active', { projectors: [projector({ duties: { sweep } })] })])).map(
+  return evaluateRules(facts([factsOf(1, 'active', { projectors: [projector({ duties: { sweep } })] })])).map(
     ({ text }) => text,
   );
 };
@@ -23,7 +23,7 @@ test('the last sweep of a generation counts for all of its projectors', () => {
   const swept = (secondsAgo: number) => ({ at: before(secondsAgo), failingSince: null, reason: null });
   const sweeps = (...both: Projector['duties']['sweep'][]) => {
     const projectors = both.map((sweep, index) => projector({ _id: `${index}`, duties: { sweep } }));
-    return findings(facts([factsOf(1, 'active', { projectors })])).length;
+    return evaluateRules(facts([factsOf(1, 'active', { projectors })])).length;
   };
   expect([sweeps(failing, null), sweeps(failing, swept(10)), sweeps(failing, swept(8))]).toEqual([1, 1, 0]);
 });

@@ -1,10 +1,10 @@
 import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import { before, type Changes, facts, factsOf, gap, safeTopic } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
-import { findings } from '../findings.ts';
+import { evaluateRules } from '../findings.ts';
 
 const found = (kafka: Partial<Facts['kafka']>, changes: Changes = {}) =>
-  findings(facts([factsOf(1, 'active', changes)], { kafka: { ...facts([]).kafka, ...kafka } }));
+  evaluateRules(facts([factsOf(1, 'active', changes)], { kafka: { ...facts([]).kafka, ...kafka } }));
 const withSettings = (changes: Partial<TopicSettings>) => found({ settings: [{ ...safeTopic, ...changes }] });
 
 test.each<Partial<TopicSettings>>([
