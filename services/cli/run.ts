@@ -34,7 +34,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
   }
 }
 
-/** Shows the question on one line, because a line break in a name could hide what the operator is confirming. */
+/** Shows the question on one line, because a line break in a name could hide the act from the operator. */
 const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
   confirm(escapeHidden(onOneLine(question)));
 
