@@ -17,11 +17,8 @@ const ready = (changes: Changes = {}) =>
   factsOf(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
 const evaluated = (state: Facts) => {
   const all = evaluateRules(state);
-  return {
-    all,
-    verdict: verdictOf(all, state),
-    names: all.map(({ name, severity }) => `${name} ${severity}`),
-  };
+  const names = all.map(({ name, severity }) => `${name} ${severity}`);
+  return { all, verdict: verdictOf(all, state), names };
 };
 const gaps = [gap];
 const reject = {
@@ -223,9 +220,7 @@ test.each<[fact: string, state: Facts, rule: string, prevented: string[], text: 
 test('the lag of a generation counts from the start of its first projector', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>
-    evaluated(facts([factsOf(1, 'active', changes)], keptFor(168))).names.filter((name) =>
-      name.startsWith('tomb'),
-    );
+    evaluated(alone(changes, keptFor(168))).names.filter((name) => name.startsWith('tomb'));
   expect(missed({ watermark: null, generation: registered })).toEqual([]);
   expect(missed({ watermark: before(199 * 3_600), generation: registered })).toEqual(['tombstones bad']);
   const startedAt = (hours: number) => ({ ...registered, startedAt: before(hours * 3_600) });
@@ -259,8 +254,7 @@ test('the next step of a generation is the fix of its first finding', () => {
 });
 
 test('the condition of a generation shows more than its state', () => {
-  const of = (build: GenerationFacts, more = {}) =>
-    conditionOf(evaluateRules(facts([active, build], more)), build);
+  const of = (build: GenerationFacts, more = {}) => conditionOf(evaluateRules(beside(build, more)), build);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
   expect(of(factsOf(2, 'standby', reject))).toBe('standby');
