@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** A metric as its object declares it. The default labels of a registry are not among `labelNames`. */
+/** A metric of prom-client. `labelNames` does not contain the default labels, which the registry adds. */
 export type CataloguedMetric = { name: string; help: string; type: string; labelNames: string[] };
 
 /** The metrics of Node.js that prom-client collects. */
@@ -12,7 +12,7 @@ export const catalogueOf = (registry: Registry): CataloguedMetric[] =>
     .filter((metric) => !isDefaultMetric(metric))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The unit of a metric, by the end of its name. A counter without a unit counts the noun in its name. */
+/** The unit by the end of a metric's name. The first match wins, so the longer suffix comes first. */
 const units: [RegExp, string][] = [
   [/_timestamp_seconds$/, 'Unix time, s'],
   [/_seconds$/, 's'],
@@ -20,6 +20,6 @@ const units: [RegExp, string][] = [
   [/_total$/, 'count'],
 ];
 
-/** The unit of a metric, by Prometheus's conventions for names; empty for a number of the noun in the name. */
+/** The unit of a metric, by Prometheus's conventions. Empty for a plain number, such as `api_reads_waiting`. */
 export const unitOf = ({ name }: Pick<CataloguedMetric, 'name'>): string =>
   units.find(([suffix]) => suffix.test(name))?.[1] ?? '';

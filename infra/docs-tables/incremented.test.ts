@@ -4,7 +4,7 @@ import { createMetrics as createApiMetrics } from '../../services/api/metrics.ts
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { metricCatalogues } from './tables.ts';
 
-/** The counters of a service by their names in its code. */
+/** The counters of a service, with their names in the code, such as `tracesLost`. */
 const countersOf = (metrics: object): [name: string, counter: Counter][] =>
   Object.entries(metrics).filter((entry): entry is [string, Counter] => entry[1] instanceof Counter);
 
@@ -47,12 +47,11 @@ describe.each(['api', 'projector'] as const)('the %s', (service) => {
 });
 
 test('every other catalogued counter counts when it is read', () => {
-  const incremented = Object.values(counters)
-    .flat()
-    .map(([, counter]) => metricNameOf(counter));
+  const allCounters = Object.values(counters).flat();
+  const incrementedNames = allCounters.map(([, counter]) => metricNameOf(counter));
   const { api, projector } = metricCatalogues();
-  const catalogued = [...api, ...projector].filter(({ type }) => type === 'counter');
-  const notIncremented = catalogued.filter(({ name }) => !incremented.includes(name));
+  const catalogue = [...api, ...projector].filter(({ type }) => type === 'counter');
+  const notIncremented = catalogue.filter(({ name }) => !incrementedNames.includes(name));
   expect(notIncremented.filter((metric) => !('collect' in metric))).toEqual([]);
-  expect(incremented.length).toBeGreaterThan(10);
+  expect(incrementedNames.length).toBeGreaterThan(10);
 });

@@ -46,7 +46,7 @@ const settings: Record<string, z.ZodType> = Object.fromEntries(
 /** Every variable that sets a setting. */
 export const settingVariables = variableNames(settings);
 
-/** The metrics of each service that are not about Node.js, as its process serves them. */
+/** The metrics that each service exports, without the metrics of Node.js. */
 export function metricCatalogues(): { projector: CataloguedMetric[]; api: CataloguedMetric[] } {
   const projector = createProjectorMetrics();
   const api = createApiMetrics();
@@ -58,7 +58,7 @@ export function metricCatalogues(): { projector: CataloguedMetric[]; api: Catalo
   return { projector: catalogueOf(projector.registry), api: catalogueOf(api.registry) };
 }
 
-/** The text of each generated table, by the name in its mark on a page: `<!-- table: name -->`. */
+/** Writes each generated table, by the name that marks it on a page: `<!-- table: errors -->`. */
 const tables: Record<string, () => string> = {
   errors: () =>
     markdownTable(
@@ -79,26 +79,17 @@ const tables: Record<string, () => string> = {
     markdownTable(
       ['method', 'returns'],
       createRoutes({ now: () => new Date(), brand: '' }).map((route) => {
+        // The first sentence of the description, such as "Returns the tickets of the organization."
         const { returns } = /^Returns (?<returns>[^]+?)\.(?: |$)/.exec(route.description)?.groups ?? {};
         if (!returns) throw new Error(`the description of ${route.path} does not begin with "Returns …."`);
         return [code(methodOf(route)), returns];
       }),
     ),
   apiMetrics: () => metricTable(metricCatalogues().api),
-  holdCauses: () => meanings('cause', holdCauses),
-  listIndexes: () =>
-    markdownTable(
-      ['collection', 'index', 'fields'],
-      servedKinds.flatMap((kind) =>
-        servedIndexes[kind].map((name) => [
-          code(resources[kind].collection),
-          code(name),
-          fieldsOf(kind, name).map(code).join(', '),
-        ]),
-      ),
-    ),
+  holdCauses: () => meaningsTable('cause', holdCauses),
+  listIndexes: () => markdownTable(['collection', 'index', 'fields'], servedKinds.flatMap(indexRows)),
   projectorMetrics: () => metricTable(metricCatalogues().projector),
-  rejections: () => meanings('reason', rejectionReasons),
+  rejections: () => meaningsTable('reason', rejectionReasons),
   settings: settingsTables,
   sharding,
   topics: () =>
@@ -120,19 +111,26 @@ function methodOf({ path, operationId, query }: Route): string {
   return `${clientMethod(path, operationId)}(${names.join(', ')})`;
 }
 
-const fieldsOf = (kind: ServedKind, index: string): string[] =>
+const indexRows = (kind: ServedKind): string[][] =>
+  servedIndexes[kind].map((name) => [
+    code(resources[kind].collection),
+    code(name),
+    indexFields(kind, name).map(code).join(', '),
+  ]);
+
+const indexFields = (kind: ServedKind, index: string): string[] =>
   Object.keys(resources[kind].indexes.find(({ name }) => name === index)?.key ?? {});
 
-const meanings = (title: string, all: Record<string, string>) =>
+const meaningsTable = (title: string, meaningByName: Record<string, string>) =>
   markdownTable(
     [title, 'meaning'],
-    Object.entries(all).map(([name, meaning]) => [code(name), meaning]),
+    Object.entries(meaningByName).map(([name, meaning]) => [code(name), meaning]),
   );
 
-/** The commands that shard generation 2. API keys are not sharded: they are few, and the API finds them by tokens. */
+/** The commands that shard generation 2. API keys stay unsharded: they are few, and the API finds them by token. */
 function sharding(): string {
-  const sharded = kinds.filter((kind) => kind !== 'apiKey');
-  const collections = sharded.map((kind) => `  '${resources[kind].collection}',`);
+  const shardedKinds = kinds.filter((kind) => kind !== 'apiKey');
+  const collections = shardedKinds.map((kind) => `  '${resources[kind].collection}',`);
   return [
     '```js',
     "sh.enableSharding('support_g2'); // MongoDB 6.0 and later do this themselves",
@@ -144,7 +142,7 @@ function sharding(): string {
   ].join('\n');
 }
 
-/** Returns a page with each marked table as the code has it. */
+/** Returns the text of a page, with each marked table written again from the code. */
 export function withTables(text: string): string {
   return text.replace(
     /(<!-- table: (\w+) -->\n)[^]*?(<!-- end -->)/g,
@@ -176,12 +174,16 @@ function settingsTable(names: string[], readersOf: (name: string) => typeof serv
     names.map((name) => {
       const readers = readersOf(name);
       const defaults = readers.map(([, schemas]) => defaultOf(schemas[name]));
-      const isSame = defaults.every((value) => value === defaults[0]);
+      const isSameDefault = defaults.every((value) => value === defaults[0]);
       const meaning = readers.map(([, schemas]) => schemas[name]?.description).find(Boolean);
       if (!meaning) throw new Error(`${name} is not described`);
-      const byService = readers.map(([service], index) => `${defaults[index]} (${service})`);
+      const defaultByService = readers.map(([service], index) => `${defaults[index]} (${service})`);
       const variables = variablesOf(name, settings[name] as z.ZodType).map(code);
-      return [variables.join(' or '), isSame ? (defaults[0] ?? '') : byService.join(', '), meaning];
+      return [
+        variables.join(' or '),
+        isSameDefault ? (defaults[0] ?? '') : defaultByService.join(', '),
+        meaning,
+      ];
     }),
   );
 }

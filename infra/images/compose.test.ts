@@ -35,9 +35,10 @@ test('each printed command runs in a new container, which a drop of a generation
 test('the images have the exact versions that the Docker dev servers run', () => {
   for (const name of ['kafka', 'mongo', 'valkey', 'proxy'] as const)
     expect(services[name]?.image).toBe(images[name]);
-  const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
-  expect(node).toBe(images.node);
-  for (const image of [node, ...Object.values(services).map((service) => service.image)]) {
+  const [, nodeImage = ''] =
+    /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
+  expect(nodeImage).toBe(images.node);
+  for (const image of [nodeImage, ...Object.values(services).map((service) => service.image)]) {
     if (image !== 'support-read-models') expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
   }
   // Compose treats $ as a variable unless it is doubled.
@@ -83,14 +84,14 @@ test('create-env.sh sets every variable that docker-compose.yml requires, once, 
   });
   const readEnv = () => readFileSync(join(folder.path, '.env'), 'utf8');
   expect(createEnv()).toMatchObject({ status: 0, stderr: '' });
-  const written = readEnv();
+  const envText = readEnv();
   const required = text.matchAll(/\$\{(\w+):\?run infra\/compose\/create-env\.sh\}/g);
   const names = [...new Set([...required].map(([, name]) => name))].sort();
-  expect([...written.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort()).toEqual(names);
-  const passwords = [...written.matchAll(/_PASSWORD=([0-9a-f]{48})$/gm)].map(([, password]) => password);
+  expect([...envText.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort()).toEqual(names);
+  const passwords = [...envText.matchAll(/_PASSWORD=([0-9a-f]{48})$/gm)].map(([, password]) => password);
   expect(new Set(passwords).size).toBe(4);
   for (const file of ['.env', '.certificate/proxy.pem.key'])
     expect({ file, mode: statSync(join(folder.path, file)).mode & 0o777 }).toEqual({ file, mode: 0o600 });
   expect(createEnv()).toMatchObject({ status: 1, stderr: containing('.env exists already') });
-  expect(readEnv()).toBe(written);
+  expect(readEnv()).toBe(envText);
 });

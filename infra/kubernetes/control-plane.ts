@@ -8,6 +8,7 @@ import { type ServerProcess, startServer } from '../dev-servers/native/server.ts
 /** A running API server, and how to reach it. */
 export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => Promise<void> };
 
+/** The bearer token of the administrator. */
 const token = 'control-plane';
 
 /**
@@ -16,18 +17,16 @@ const token = 'control-plane';
  * runs.
  */
 export async function startControlPlane(programs: string, folder: string): Promise<ControlPlane> {
-  const [client = 0, peer = 0, api = 0, controllers = 0, scheduler = 0] = await freePorts(5);
-  const file = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text, { mode: 0o600 });
-    return join(folder, name);
+  const [clientPort = 0, peerPort = 0, apiPort = 0, controllersPort = 0, schedulerPort = 0] =
+    await freePorts(5);
+  const writeFile = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
   };
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-  const key = file('service-accounts.key', privateKey);
-  const kubeconfig = file('kubeconfig', JSON.stringify(kubeconfigOf(`https://127.0.0.1:${api}`)));
+  const { publicKey, privateKey } = createKeyPair();
+  const keyFile = writeFile('service-accounts.key', privateKey);
+  const kubeconfig = writeFile('kubeconfig', JSON.stringify(kubeconfigOf(`https://127.0.0.1:${apiPort}`)));
   const kubectl = join(programs, 'kubectl');
   const programProcess = (name: string, args: string[], ready: ServerProcess['ready']): ServerProcess => ({
     command: {
@@ -45,45 +44,53 @@ export async function startControlPlane(programs: string, folder: string): Promi
       [`--kubeconfig=${kubeconfig}`, `--secure-port=${port}`, '--leader-elect=false', ...args],
       () => acceptsConnections(port),
     );
-  const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
+  const isApiReady = async () =>
+    (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
   const server = await startServer([
-    programProcess('etcd', etcdArguments(folder, client, peer), () => acceptsConnections(client)),
+    programProcess('etcd', etcdArguments(folder, clientPort, peerPort), () => acceptsConnections(clientPort)),
     programProcess(
       'kube-apiserver',
       [
-        `--etcd-servers=http://127.0.0.1:${client}`,
+        `--etcd-servers=http://127.0.0.1:${clientPort}`,
         `--bind-address=127.0.0.1`,
-        `--secure-port=${api}`,
+        `--secure-port=${apiPort}`,
         `--cert-dir=${join(folder, 'certificates')}`,
-        `--token-auth-file=${file('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
+        `--token-auth-file=${writeFile('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
         '--authorization-mode=RBAC',
         '--service-account-issuer=https://kubernetes.default.svc',
-        `--service-account-key-file=${file('service-accounts.pub', publicKey)}`,
-        `--service-account-signing-key-file=${key}`,
+        `--service-account-key-file=${writeFile('service-accounts.pub', publicKey)}`,
+        `--service-account-signing-key-file=${keyFile}`,
         '--service-cluster-ip-range=10.0.0.0/24',
       ],
-      serves,
+      isApiReady,
     ),
     controller(
       'kube-controller-manager',
-      controllers,
-      `--service-account-private-key-file=${key}`,
-      // This controller would evict the pods of nodes that no kubelet reports.
+      controllersPort,
+      `--service-account-private-key-file=${keyFile}`,
+      // No kubelet reports the nodes as alive, so the node-lifecycle controller would evict their pods.
       '--controllers=*,-node-lifecycle-controller',
     ),
-    controller('kube-scheduler', scheduler),
+    controller('kube-scheduler', schedulerPort),
   ]);
   return { kubeconfig, kubectl, close: () => server.stop() };
 }
 
-const etcdArguments = (folder: string, client: number, peer: number) => [
+const createKeyPair = () =>
+  generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+
+const etcdArguments = (folder: string, clientPort: number, peerPort: number) => [
   `--data-dir=${join(folder, 'etcd')}`,
-  `--listen-client-urls=http://127.0.0.1:${client}`,
-  `--advertise-client-urls=http://127.0.0.1:${client}`,
-  `--listen-peer-urls=http://127.0.0.1:${peer}`,
-  `--initial-advertise-peer-urls=http://127.0.0.1:${peer}`,
-  `--initial-cluster=default=http://127.0.0.1:${peer}`,
-  // Nothing of this cluster outlives its test.
+  `--listen-client-urls=http://127.0.0.1:${clientPort}`,
+  `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
+  `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+  `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+  `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
+  // The data need not survive a crash, because every test starts a new cluster.
   '--unsafe-no-fsync',
 ];
 

@@ -1,9 +1,11 @@
 import { type Panel, rows } from './panels.ts';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
-/** The columns of the grid, and the height of a panel. */
-const columns = 24;
-const height = 8;
+/** Grafana's grid has 24 columns. */
+const gridColumns = 24;
+const panelsPerLine = 3;
+/** In grid units of 30 pixels. */
+const panelHeight = 8;
 
 /** Returns the dashboard in Grafana's format. `npm run docs` writes it as dashboard.json. */
 export function dashboardJson(): string {
@@ -11,14 +13,15 @@ export function dashboardJson(): string {
   let y = 0;
   const add = (panel: object) => panels.push({ id: panels.length + 1, ...panel });
   for (const [title, row] of Object.entries(rows)) {
-    add({ type: 'row', title, collapsed: false, gridPos: { h: 1, w: columns, x: 0, y }, panels: [] });
+    add({ type: 'row', title, collapsed: false, gridPos: { h: 1, w: gridColumns, x: 0, y }, panels: [] });
     y += 1;
-    const w = Math.floor(columns / Math.min(row.length, 3));
+    const w = Math.floor(gridColumns / Math.min(row.length, panelsPerLine));
     for (const [index, panel] of row.entries()) {
-      const place = { x: (index % 3) * w, y: y + Math.floor(index / 3) * height };
-      add(panelJson(panel, { h: height, w, ...place }));
+      const line = Math.floor(index / panelsPerLine);
+      const x = (index % panelsPerLine) * w;
+      add(panelJson(panel, { h: panelHeight, w, x, y: y + line * panelHeight }));
     }
-    y += Math.ceil(row.length / 3) * height;
+    y += Math.ceil(row.length / panelsPerLine) * panelHeight;
   }
   const dashboard = {
     uid: 'support-read-models',
@@ -43,7 +46,8 @@ const panelJson = ({ title, description, unit, queries }: Panel, gridPos: object
   fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
   options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
   targets: queries.map(([expr, legendFormat], index) => ({
-    refId: String.fromCharCode(65 + index),
+    // Grafana names queries A, B, C …
+    refId: String.fromCharCode('A'.charCodeAt(0) + index),
     datasource,
     expr,
     legendFormat,

@@ -31,20 +31,19 @@ const knownMetrics = (): string[] => [
 ];
 
 test('the rules and the dashboard use metrics that the services have', () => {
-  const exprs = [
-    ...rules.map(({ expr }) => expr),
-    ...Object.values(rows).flatMap((row) => row.flatMap(({ queries }) => queries.map(([expr]) => expr))),
-  ];
-  const used = exprs.flatMap(metricsIn);
-  const exported = knownMetrics();
-  expect(used.filter((name) => !exported.includes(name))).toEqual([]);
-  expect(new Set(used).size).toBeGreaterThan(20);
+  const panels = Object.values(rows).flat();
+  const queries = panels.flatMap((panel) => panel.queries);
+  const exprs = [...rules.map(({ expr }) => expr), ...queries.map(([expr]) => expr)];
+  const usedMetrics = exprs.flatMap(metricsIn);
+  const exportedMetrics = knownMetrics();
+  expect(usedMetrics.filter((name) => !exportedMetrics.includes(name))).toEqual([]);
+  expect(new Set(usedMetrics).size).toBeGreaterThan(20);
 });
 
 test('the dashboard shows every metric except these', () => {
-  const shown = metricsIn(dashboardJson());
-  const missing = knownMetrics().filter((name) => !shown.includes(name));
-  expect([...new Set(missing)].toSorted()).toEqual([
+  const shownMetrics = metricsIn(dashboardJson());
+  const missingMetrics = knownMetrics().filter((name) => !shownMetrics.includes(name));
+  expect([...new Set(missingMetrics)].toSorted()).toEqual([
     'api_log_gap_timestamp_seconds',
     'projector_applied_offset',
     'projector_max_lag_seconds',
@@ -56,6 +55,7 @@ test('every alert names its severity, and a runbook with the four parts', () => 
   expect(alerts.length).toBeGreaterThan(10);
   for (const { alert, labels, annotations } of alerts) {
     expect(['page', 'ticket']).toContain(labels.severity);
+    // `SupportDataStale` has the runbook data-stale.md.
     const name = alert.replace(/^Support/, '').replaceAll(/(?<=.)[A-Z]/g, (capital) => `-${capital}`);
     const path = `docs/runbooks/${name.toLowerCase()}.md`;
     expect({ alert, runbookUrl: annotations.runbook_url, isFile: existsSync(path) }).toEqual({
@@ -72,11 +72,11 @@ test('the inhibition rules name alerts and never suppress the page for an absent
   const { inhibit_rules } = readYaml('infra/monitoring/alertmanager.yaml') as {
     inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[];
   };
-  const named = inhibit_rules
+  const namedAlerts = inhibit_rules
     .flatMap(({ source_matchers, target_matchers }) => [...source_matchers, ...target_matchers])
     .flatMap((matcher) => matcher.match(/Support\w+/g) ?? []);
-  expect(named.length).toBeGreaterThan(5);
-  expect(named.filter((name) => !alerts.some(({ alert }) => alert === name))).toEqual([]);
+  expect(namedAlerts.length).toBeGreaterThan(5);
+  expect(namedAlerts.filter((name) => !alerts.some(({ alert }) => alert === name))).toEqual([]);
   const targets = inhibit_rules.map(({ target_matchers }) => target_matchers);
   expect(targets.filter((matchers) => matchers.join().includes('SupportServiceAbsent')).flat()).toEqual([
     'alertname = SupportServiceAbsent',
@@ -85,13 +85,14 @@ test('the inhibition rules name alerts and never suppress the page for an absent
 });
 
 test('each alert on the increase of a counter also sees a series that begins above 0', () => {
+  // `increase` is 0 if a counter first appears with its final value, so the alert would never fire.
   const onIncrease = alerts.filter(({ expr }) => expr.includes('increase('));
   expect(onIncrease.length).toBeGreaterThan(4);
-  const blind = onIncrease.filter(({ expr }) => {
+  const unguarded = onIncrease.filter(({ expr }) => {
     const [, counter = '', window = ''] = /increase\(([^[]+)\[(\w+)\]\)/.exec(expr) ?? [];
     return !expr.includes(`or (${counter} > 0 unless ${counter} offset ${window})`);
   });
-  expect(blind.map(({ alert }) => alert)).toEqual([]);
+  expect(unguarded.map(({ alert }) => alert)).toEqual([]);
 });
 
 test('alerts.test.yaml has series on which each alert fires', () => {

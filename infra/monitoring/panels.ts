@@ -8,13 +8,14 @@ export type Panel = {
 };
 
 const rate = (counter: string) => `rate(${counter}[$__rate_interval])`;
-const quantile = (part: number, histogram: string, by: string) =>
-  `histogram_quantile(${part}, sum by (le, ${by}) (${rate(`${histogram}_bucket`)}))`;
+const quantile = (fraction: number, histogram: string, by: string) =>
+  `histogram_quantile(${fraction}, sum by (le, ${by}) (${rate(`${histogram}_bucket`)}))`;
 /** The queries for the median and the 99th percentile of a histogram, for each value of a label. */
 const quantiles = (histogram: string, by: string): Panel['queries'] => [
   [quantile(0.5, histogram, by), `{{${by}}} median`],
   [quantile(0.99, histogram, by), `{{${by}}} 99 %`],
 ];
+/** Selects the services, because other processes export metrics of the same names. */
 const services = '{job=~"support-.*"}';
 
 /** The rows of the dashboard, from the freshness that clients see down to the resources of the processes. */

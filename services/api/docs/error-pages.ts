@@ -11,18 +11,25 @@ import { fenced, markdownPage, readMarkdown, renderInline, renderMarkdown, toMar
 /** The introduction of docs/errors.md is the list of all codes; each section is the page of its code. */
 export function errorPages(site: Site): Page[] {
   const tokens = readMarkdown(site, 'errors.md');
-  const starts = tokens.flatMap((token, index) => (isSection(token) ? [index] : []));
-  const sections = new Map(
-    starts.map((start, order) => [codeAt(tokens[start]), tokens.slice(start + 1, starts[order + 1])]),
-  );
+  const introduction: Token[] = [];
+  const sections = new Map<string, Token[]>();
+  let section = introduction;
+  for (const token of tokens) {
+    if (isSectionHeading(token)) {
+      section = [];
+      sections.set(token.text.replaceAll('`', ''), section);
+    } else {
+      section.push(token);
+    }
+  }
   return [
-    markdownPage(site, { path: '/docs/errors', tokens: tokens.slice(0, starts[0]) }),
+    markdownPage(site, { path: '/docs/errors', tokens: introduction }),
     ...errorCodes.map((code) => errorPage(site, code, sections.get(code) ?? [])),
   ];
 }
 
-const isSection = (token: Token) => token.type === 'heading' && (token as Tokens.Heading).depth === 2;
-const codeAt = (token: Token | undefined) => (token as Tokens.Heading).text.replaceAll('`', '');
+const isSectionHeading = (token: Token): token is Tokens.Heading =>
+  token.type === 'heading' && (token as Tokens.Heading).depth === 2;
 
 function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
   const { status, type, message } = errorCatalogue[code];

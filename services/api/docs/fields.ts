@@ -13,8 +13,8 @@ export type Field = {
 };
 
 /**
- * Lists the fields of a schema, each directly followed by its nested fields. For a union, lists all fields
- * of the first variant, then the fields that only the other variants have. A field of one variant has `variant` set.
+ * Lists the fields of a schema, each directly followed by its nested fields. For a union, lists all fields of the first
+ * variant, then the fields that only the other variants have. If only one variant has a field, `variant` names it.
  */
 export function listFields(
   spec: OpenApiDocument,
@@ -29,7 +29,7 @@ export function listFields(
   const discriminator = resolve<Discriminated>(spec, schema).discriminator?.propertyName;
   const pathOf = (name: string) => (path ? `${path}.${name}` : name);
   const isShared = (name: string) => name === discriminator || isSameInAll(variants, name);
-  const fieldsAt = (owner: JsonSchema, name: string): Field[] => {
+  const fieldsOf = (owner: JsonSchema, name: string): Field[] => {
     const field = name === discriminator ? discriminatorSchema(variants, name) : property(owner, name);
     if (!discriminator || isShared(name)) return withNestedFields(spec, field, pathOf(name), variant);
     const value = String(property(owner, discriminator).const);
@@ -37,8 +37,8 @@ export function listFields(
   };
   return variants.flatMap((owner) => {
     const names = Object.keys(owner.properties ?? {});
-    const listed = owner === first ? names : names.filter((name) => !isShared(name));
-    return listed.flatMap((name) => fieldsAt(owner, name));
+    const ownNames = owner === first ? names : names.filter((name) => !isShared(name));
+    return ownNames.flatMap((name) => fieldsOf(owner, name));
   });
 }
 
@@ -79,7 +79,7 @@ function itemOfList(
   return list ? itemOfList(spec, list.items as JsonSchema, `${path}[]`) : { schema, path };
 }
 
-/** Returns the alternatives of a union, also those of nested unions, or the schema itself if it is not a union. */
+/** Returns the alternatives of a union and of its nested unions. Returns any other schema as its only alternative. */
 function alternatives(spec: OpenApiDocument, schema: JsonSchema): JsonSchema[] {
   const resolved = resolve<JsonSchema>(spec, schema);
   const options = resolved.oneOf ?? resolved.anyOf;
@@ -94,8 +94,10 @@ export function typeOf(spec: OpenApiDocument, schema: JsonSchema): string {
   const names = alternatives(spec, schema).flatMap((alternative) =>
     [alternative.type ?? 'any'].flat().map((type) => typeName(spec, alternative, type)),
   );
-  const isNull = (name: string) => name === 'null';
-  return [...new Set([...names.filter((name) => !isNull(name)), ...names.filter(isNull)])].join(' or ');
+  const distinctNames = new Set(names);
+  // `null` comes last, as in `string or null`.
+  if (distinctNames.delete('null')) distinctNames.add('null');
+  return [...distinctNames].join(' or ');
 }
 
 function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): string {

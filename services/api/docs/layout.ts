@@ -33,7 +33,7 @@ export function createSite(settings: PageSettings): Site {
   };
 }
 
-/** The path of the Markdown of a page. A fragment stays at its end. */
+/** The path of the Markdown of a page, with its fragment at the end, such as `/docs/guides/paging.md#limits`. */
 export const markdownPath = (path: string) => path.replace(/(?=#|$)/, '.md');
 
 export type Page = {
@@ -44,7 +44,7 @@ export type Page = {
   description: string;
   /** The page in Markdown, from its title on. */
   markdown: string;
-  /** Whether the page has its contents and its examples beside the text. */
+  /** Whether the page is wider, because its table of contents and its examples stand beside the text. */
   isWide?: boolean;
   body: Html;
 };
@@ -80,7 +80,7 @@ export const layout = (
       links: sections.map((section) => ({
         href: site.href(section.path),
         name: section.name,
-        current: currentOf(section.path, path),
+        current: ariaCurrent(section.path, path),
       })),
     },
     besides: path === '/docs/search' ? html`` : searchForm(site),
@@ -92,13 +92,13 @@ export const layout = (
       ${markdown === undefined ? '' : html`· <a href="${site.markdownHref(path)}">This page in Markdown</a>`}`,
   });
 
-/** Whether a section is the page itself, or contains the page, as Errors contains the page of a code. */
-function currentOf(section: string, path: string): 'page' | 'true' | null {
+/** The `aria-current` of a section's link: `page` for the page itself; `true` for Errors on the page of one error. */
+function ariaCurrent(section: string, path: string): 'page' | 'true' | null {
   if (path === section) return 'page';
   return section !== '/docs' && path.startsWith(`${section}/`) ? 'true' : null;
 }
 
-/** The field of the search. On the page of results it contains the query. */
+/** The search field. On the page of results, the field contains the query. */
 export const searchForm = ({ href }: Site, query = ''): Html =>
   html`<form role="search" action="${href('/docs/search')}">
     <input

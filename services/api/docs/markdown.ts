@@ -18,17 +18,17 @@ const marked = new Marked({
     },
     table({ header, rows }) {
       const titles = header.map(({ text }) => text);
-      const cells = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
+      const renderCell = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
       return table(
         titles.join(', '),
         titles,
-        rows.map((row) => row.map(cells) as [Html, ...Html[]]),
+        rows.map((row) => row.map(renderCell) as [Html, ...Html[]]),
       ).html;
     },
   },
 });
 
-/** The id of a heading, as hosts of repositories derive it from the text. */
+/** The id of a heading. Hosts of repositories derive the same id, so links in docs/ work on both. */
 const headingIdOf = (text: string): string =>
   text
     .toLowerCase()
@@ -41,12 +41,13 @@ const isHeading = (token: Token): token is Tokens.Heading => token.type === 'hea
 export const headingsOf = (tokens: Token[]) =>
   tokens
     .filter(isHeading)
-    .flatMap(({ depth, text }) => (depth === 2 ? [{ id: headingIdOf(text), text }] : []));
+    .filter(({ depth }) => depth === 2)
+    .map(({ text }) => ({ id: headingIdOf(text), text }));
 
-/** The heading of the first level. */
+/** The text of the first heading. */
 const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
 
-/** The tokens of a file of docs/. A link to a heading of the same file gets the name of that file. */
+/** The tokens of a file of docs/. Links within the file get its name, because its sections may become several pages. */
 export function readMarkdown(site: Site, name: string): Token[] {
   const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
   return lexMarkdown(site, text.replaceAll('](#', `](${name}#`));
@@ -61,7 +62,7 @@ export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =
       .replaceAll(clientPackage, settings.clientPackage),
   );
 
-/** The path of this site for each link between the files of docs/. */
+/** The path on this site for each link in docs/: `/docs/errors/key_blocked` for `../errors.md#key_blocked`. */
 const linkTargets: [RegExp, string][] = [
   [/^[./]*errors\.md#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],
@@ -75,7 +76,7 @@ function sitePathOf(link: string): string {
   return link.replace(pattern, path);
 }
 
-/** Renders tokens as HTML. Changes their links, which then lead to the pages of this site. */
+/** Renders tokens as HTML. Changes the links of the tokens, so that they lead to the pages of this site. */
 export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
   void marked.walkTokens(tokens, (token) => {
     if (token.type === 'link') token.href = href(sitePathOf(String(token.href)));
@@ -84,20 +85,20 @@ export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
 }
 
 /**
- * The tokens in Markdown, without comments. Links lead to the Markdown of pages. Call it before `renderMarkdown`, which
- * changes the links of the tokens.
+ * The tokens in Markdown, without comments. Links lead to the Markdown of pages. Call this function before
+ * `renderMarkdown`, which changes the links of the tokens.
  */
 export const toMarkdown = ({ markdownHref }: Site, tokens: Token[]): string =>
   tokens
     .filter(({ type }) => type !== 'html')
-    .map(({ type, raw }) =>
-      type === 'code'
-        ? raw
-        : raw.replace(/\]\(([^)]+)\)/g, (_, link: string) => `](${markdownHref(sitePathOf(link))})`),
-    )
+    .map(({ type, raw }) => (type === 'code' ? raw : replaceLinks(raw, markdownHref)))
     .join('')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
+
+/** Replaces the target of every link, as in `[Errors](errors.md)`, by a link to the page of this site. */
+const replaceLinks = (markdown: string, href: Site['href']): string =>
+  markdown.replace(/\]\(([^)]+)\)/g, (_, link: string) => `](${href(sitePathOf(link))})`);
 
 /** A block of code in Markdown. */
 export const fenced = (language: string, code: string): string => `\`\`\`${language}\n${code.trim()}\n\`\`\``;
@@ -106,6 +107,7 @@ export const fenced = (language: string, code: string): string => `\`\`\`${langu
 function firstSentence(tokens: Token[]): string {
   const [paragraph] = tokens.filter(({ type }) => type === 'paragraph');
   const text = (paragraph?.raw ?? '').replace(/\s+/g, ' ').trim();
+  // A full stop inside a word, as in `errors.md`, does not end the sentence.
   return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 

@@ -23,7 +23,8 @@ export type OperationContent = {
   example: string | null;
 };
 
-type Group = { id: string; name: string; description: string; operations: OperationContent[] };
+/** The endpoints of one tag of the OpenAPI document. */
+export type Group = { id: string; name: string; description: string; operations: OperationContent[] };
 
 /** The content of the reference, which a page and its Markdown show. */
 export type ReferenceContent = {
@@ -40,16 +41,19 @@ export const referenceContent = (site: Site, spec: OpenApiDocument): ReferenceCo
     id: name.toLowerCase(),
     name,
     description,
-    operations: Object.entries(spec.paths).flatMap(([path, { get }]) =>
-      get.tags.includes(name) ? [operationContent(spec, path, get)] : [],
-    ),
+    operations: operationsOf(spec, name),
   })),
 });
 
-/** The headers of the first endpoint's responses: all endpoints below `/v1` have the same ones. */
+const operationsOf = (spec: OpenApiDocument, tag: string): OperationContent[] =>
+  Object.entries(spec.paths)
+    .filter(([, { get }]) => get.tags.includes(tag))
+    .map(([path, { get }]) => operationContent(spec, path, get));
+
+/** The headers of the first endpoint's responses. All endpoints below `/v1` have the same headers. */
 function headersOf(spec: OpenApiDocument): Field[] {
-  const [first] = Object.values(spec.paths);
-  const responses = Object.values(first?.get.responses ?? {}).map((response) =>
+  const [firstEndpoint] = Object.values(spec.paths);
+  const responses = Object.values(firstEndpoint?.get.responses ?? {}).map((response) =>
     resolve<Response>(spec, response),
   );
   const headers = new Map(responses.flatMap((response) => Object.entries(response.headers)));
@@ -87,11 +91,11 @@ function operationContent(spec: OpenApiDocument, path: string, operation: Operat
 
 function parameterField(spec: OpenApiDocument, { name, in: place, schema, description }: Parameter): Field {
   const { default: value } = schema as { default?: string | number };
-  const fallback = value === undefined ? '' : `, default \`${value}\``;
-  return { path: name, type: `${place}, ${typeOf(spec, schema)}${fallback}`, description, variant: null };
+  const defaultText = value === undefined ? '' : `, default \`${value}\``;
+  return { path: name, type: `${place}, ${typeOf(spec, schema)}${defaultText}`, description, variant: null };
 }
 
-/** Turns the error codes in a description into links to their pages. */
+/** Turns each error code in a description, such as `invalid_cursor` in backticks, into a link to its page. */
 export const linkCodes = (description: string, href: (path: string) => string): string =>
   description.replace(/`(\w+)`/g, (text, code: string) =>
     (errorCodes as string[]).includes(code) ? `[${text}](${href(`/docs/errors/${code}`)})` : text,

@@ -10,7 +10,7 @@ export const referenceMarkdown = (
   { info }: OpenApiDocument,
   { introduction, headers, groups }: ReferenceContent,
 ): string =>
-  joined(
+  joinParts(
     `# ${info.title}`,
     `${info.summary} Version ${info.version}. The address is \`${site.apiUrl}\`. The same as an [OpenAPI 3.1 document](${site.href('/openapi.json')}).`,
     toMarkdown(site, introduction),
@@ -25,11 +25,11 @@ export const referenceMarkdown = (
 
 const operationSection = (site: Site, operation: OperationContent): string => {
   const { summary, path, description, parameters, fields, statuses, samples, example } = operation;
-  const linked = statuses.map((status) => ({
+  const linkedStatuses = statuses.map((status) => ({
     ...status,
     description: linkCodes(status.description, site.markdownHref),
   }));
-  return joined(
+  return joinParts(
     `### ${summary}`,
     `\`GET ${path}\``,
     description,
@@ -38,7 +38,7 @@ const operationSection = (site: Site, operation: OperationContent): string => {
     '#### Fields of the response',
     fieldList(fields),
     '#### Other statuses',
-    fieldList(linked),
+    fieldList(linkedStatuses),
     '#### Examples',
     ...samples.map(({ lang, source }) => fenced(lang.toLowerCase(), source)),
     example === null ? '' : fenced('json', example),
@@ -48,10 +48,11 @@ const operationSection = (site: Site, operation: OperationContent): string => {
 const fieldList = (fields: Field[]): string =>
   fields
     .map(({ path, type, description, variant }) => {
-      const kinds = [type, variant ? `only if ${variant}` : ''].filter(Boolean).join(', ');
-      return `- \`${path}\`${kinds && ` (${kinds})`}: ${description}`;
+      const details = [type, variant ? `only if ${variant}` : ''].filter(Boolean).join(', ');
+      const detailsInBrackets = details && ` (${details})`;
+      return `- \`${path}\`${detailsInBrackets}: ${description}`;
     })
     .join('\n');
 
-/** The parts that are not empty, with an empty line between them. */
-const joined = (...parts: string[]): string => parts.filter(Boolean).join('\n\n');
+/** Joins the parts that are not empty, with an empty line between them. */
+const joinParts = (...parts: string[]): string => parts.filter(Boolean).join('\n\n');

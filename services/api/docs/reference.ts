@@ -4,7 +4,7 @@ import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Field } from './fields.ts';
 import { heading, type Page, type Site } from './layout.ts';
 import { headingsOf, renderInline, renderMarkdown } from './markdown.ts';
-import { linkCodes, type OperationContent, referenceContent } from './reference-content.ts';
+import { type Group, linkCodes, type OperationContent, referenceContent } from './reference-content.ts';
 import { referenceMarkdown } from './reference-markdown.ts';
 
 /**
@@ -25,17 +25,7 @@ export function referencePage(site: Site, spec: OpenApiDocument): Page {
             ${headingsOf(introduction).map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}
             <li><a href="#response-headers">Response headers</a></li>
           </ul>
-          ${groups.map(
-            ({ id, name, operations }) =>
-              html`<div>
-                <a href="#${id}">${name}</a>
-                <ul>
-                  ${operations.map(
-                    ({ id: operation, summary }) => html`<li><a href="#${operation}">${summary}</a></li>`,
-                  )}
-                </ul>
-              </div>`,
-          )}
+          ${groups.map(groupLinks)}
         </nav>
       </aside>
       <div>
@@ -53,11 +43,24 @@ export function referencePage(site: Site, spec: OpenApiDocument): Page {
   };
 }
 
+/** The links to a group and its endpoints in the table of contents. */
+function groupLinks({ id, name, operations }: Group): Html {
+  const links = operations.map((operation) => {
+    return html`<li><a href="#${operation.id}">${operation.summary}</a></li>`;
+  });
+  return html`<div>
+    <a href="#${id}">${name}</a>
+    <ul>
+      ${links}
+    </ul>
+  </div>`;
+}
+
 function operationSection(
   site: Site,
   { id, path, summary, description, parameters, fields, statuses, samples, example }: OperationContent,
 ): Html {
-  const linked = statuses.map((status) => ({
+  const linkedStatuses = statuses.map((status) => ({
     ...status,
     description: linkCodes(status.description, site.href),
   }));
@@ -70,19 +73,19 @@ function operationSection(
       <h4>Fields of the response</h4>
       ${fieldList(fields)}
       <h4>Other statuses</h4>
-      ${fieldList(linked)}
+      ${fieldList(linkedStatuses)}
     </div>
     <div class="samples">
-      ${samples.map((each, index) => sample({ id, summary }, each, index === 0))}
+      ${samples.map((codeSample, index) => sampleDetails({ id, summary }, codeSample, index === 0))}
       ${example === null ? '' : codeBlock(`${summary}: response`, example)}
     </div>
   </section>`;
 }
 
 /**
- * A sample that opens and closes. One of an operation is open at a time: the browser closes others of the same `name`.
+ * A collapsible sample. All samples of an operation have the same `name`, so the browser keeps only one of them open.
  */
-const sample = (
+const sampleDetails = (
   { id, summary }: { id: string; summary: string },
   { label, source }: { label: string; source: string },
   isOpen: boolean,
@@ -93,15 +96,13 @@ const sample = (
   </details>`;
 
 const fieldList = (fields: Field[]): Html =>
-  fields.length === 0
-    ? html``
-    : html`<dl class="fields">
-        ${fields.map(
-          ({ path, type, description, variant }) =>
-            html`<dt>
-                <code>${path}</code>
-                <span>${renderInline(type)}${variant ? html`, only if ${renderInline(variant)}` : ''}</span>
-              </dt>
-              <dd>${renderInline(description)}</dd>`,
-        )}
-      </dl>`;
+  fields.length === 0 ? html`` : html`<dl class="fields">${fields.map(fieldItem)}</dl>`;
+
+function fieldItem({ path, type, description, variant }: Field): Html {
+  const condition = variant ? html`, only if ${renderInline(variant)}` : '';
+  return html`<dt>
+      <code>${path}</code>
+      <span>${renderInline(type)}${condition}</span>
+    </dt>
+    <dd>${renderInline(description)}</dd>`;
+}
