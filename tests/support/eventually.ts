@@ -8,7 +8,7 @@ export type Wait = {
   pollMs?: number;
 };
 
-/** What a condition saw that is not yet true. */
+/** The observation of a condition that is not yet true. */
 type NotYet = { seen: unknown };
 
 /** The result of a condition that is not yet true. The wait prints `seen` if it ends at its limit. */
