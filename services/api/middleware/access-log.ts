@@ -29,7 +29,8 @@ export function accessLog({
   admitUnauthenticated,
   ...deps
 }: AccessLogDeps): Middleware {
-  // The code below names every field, so only errors need a search for secrets.
+  // `lineOf` chooses every field of a line, so no field needs redaction by its path. The log output still removes
+  // secrets from the text of errors.
   const logger = deps.logger.child({}, { redact: [] });
   const limitStoreErrors = createLogLimit();
   const writeLine = (request: EndedRequest, failure: unknown) => {

@@ -26,6 +26,7 @@ export function concurrencyLimit({ requestsMax, budget, nowMs }: ConcurrencyLimi
   return ({ state, res }, next) => {
     const { caller } = state;
     if (!caller) throw new Error('the concurrency limit ran before authentication');
+    // A closed response emits no further `close`, so its request would count as in progress forever.
     if (res.closed) return undefined;
     if (requests.all() > requestsMax / 2 || budget.isHalfUsed()) slowClients.disconnect();
     const used = requests.of(caller);

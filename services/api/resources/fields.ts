@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** `2026-01-31T12:00:00Z`, as tickets, conversations and messages show times. Drops the fraction. */
+/** The time as tickets, conversations and messages show it, without a fraction: `2026-01-31T12:00:00Z`. */
 export const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 export const toSecondsOrNull = (date: Date | null | undefined): string | null =>
   date ? toSeconds(date) : null;
 
-/** `2026-01-31T12:00:00.000Z`, as channels and Q&As show times. */
+/** The time as channels and Q&As show it: `2026-01-31T12:00:00.000Z`. */
 export const toMilliseconds = (date: Date): string => date.toISOString();
 export const toMillisecondsOrNull = (date: Date | null | undefined): string | null =>
   date ? toMilliseconds(date) : null;

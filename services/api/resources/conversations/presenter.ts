@@ -8,7 +8,7 @@ import { presentAttachments } from '../messages.ts';
 import { preview } from './preview.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
-/** A conversation that may be served: its channel is known. */
+/** A conversation that the API may show. Its channel is known, because the retention of the channel hides messages. */
 export type VisibleConversation = StateAndJoined<ConversationDocument> & { joined: { channel: Retention } };
 
 type Status = ConversationDocument['state']['status'];
