@@ -38,7 +38,7 @@ type LoopDeps = {
 
 /** The running loops of a projector, as one part of the process. */
 export type Loops = {
-  live: () => string | null;
+  livenessFailure: () => string | null;
   /** Saves progress and commits, once. */
   flush: () => Promise<void>;
   /** The loops. A stopped loop starts no further run. */
@@ -84,7 +84,7 @@ export function startLoops(
   const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: log, topics });
   consumer.onApplied(countApplied(metrics, logger, commitLoop.watermarkMs));
   return {
-    live: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
+    livenessFailure: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
     flush: () => commitLoop.flush(),
     running: [brokerMonitor, commitLoop, retention, registryFollower, deadLetterMonitor, topicMonitor],
   };

@@ -49,9 +49,9 @@ const poolMonitor = monitorPools({
   logger,
 });
 closers.push({ name: 'pool monitor', close: async () => poolMonitor.stop(), deadlineMs: 1_000 });
-let live: () => string | null = () => null;
+let livenessFailure: () => string | null = () => null;
 let notReady: string | null = 'starting';
-const probes = { live: () => live() ?? poolMonitor.failure(), ready: () => notReady };
+const probes = { live: () => livenessFailure() ?? poolMonitor.failure(), ready: () => notReady };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 const topics = topicsOf(config.TOPIC_PREFIX);
@@ -61,7 +61,7 @@ const onWait = (condition: string, reason: string) => {
 };
 const starting = startProjector({ config, kafka, mongo, metrics, logger, topics, onFatal, onWait });
 const projector = await startedOrExit(logger, starting);
-live = projector.live;
+livenessFailure = projector.livenessFailure;
 notReady = null;
 closers.push(
   // Ten seconds to save progress and to leave the group, after the chunks in progress.

@@ -47,7 +47,7 @@ export type RunningProjector = {
   /** The number of its generation. */
   generation: number;
   /** Null while the process is alive; otherwise the reason for a restart. */
-  live: () => string | null;
+  livenessFailure: () => string | null;
   /** Finishes the chunks in progress, commits, and leaves the group. */
   stop: () => Promise<void>;
 };
@@ -98,7 +98,7 @@ async function start(
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {
     generation,
-    live: loops.live,
+    livenessFailure: loops.livenessFailure,
     stop: () => shutDown({ loops: loops.running, consumer, flush: loops.flush, disconnect }),
   };
 }

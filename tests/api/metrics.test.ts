@@ -7,6 +7,16 @@ import { host, metricOf } from './raw-socket.ts';
 
 const apis = useApiProcesses();
 
+/** Sends any method, unlike `fetch`, and reads the response to its end. */
+const send = (port: number, method: string, path: string) =>
+  new Promise((resolve, reject) => {
+    const headers = { 'X-Forwarded-Proto': 'https' };
+    const sent = request({ host, port, method, path, headers }, (response) => {
+      response.resume().once('end', resolve);
+    });
+    sent.on('error', reject).end();
+  });
+
 test('the metrics show the used and idle connections of each pool to MongoDB', async () => {
   const api = await apis.startServing();
   const connections = (pool: string, state: string) =>
@@ -33,36 +43,31 @@ test('the metrics show the age 0 before the API has read data', async () => {
 test('the metrics show the first log gap of the served generation until an operator accepts it', async () => {
   const { control } = apis.store;
   const api = await apis.startServing();
-  const shown = (gap: number) =>
-    eventually(async () => (await metricOf(api, 'api_log_gap_timestamp_seconds')) === gap);
-  const find = (partition: number, at: string, generation = 1) => {
+  const untilShown = (timestampSeconds: number) =>
+    eventually(async () => (await metricOf(api, 'api_log_gap_timestamp_seconds')) === timestampSeconds);
+  const storeGap = (partition: number, at: string, generation = 1) => {
     const gap = { topic: 'tags', partition, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
     return storeLogGaps({ control, generation, by: 'projector' }, [gap], new Date(at));
   };
-  await find(0, '2026-11-20T14:00:00Z', 2);
-  await shown(0);
-  await find(0, '2026-11-21T14:00:00Z');
-  await find(1, '2026-11-21T15:00:00Z');
+  await storeGap(0, '2026-11-20T14:00:00Z', 2);
+  await untilShown(0);
+  await storeGap(0, '2026-11-21T14:00:00Z');
+  await storeGap(1, '2026-11-21T15:00:00Z');
   // The metric keeps the time of the first finding, although a projector finds the gap again.
-  await find(0, '2026-11-22T14:00:00Z');
-  await shown(Date.parse('2026-11-21T14:00:00Z') / 1_000);
+  await storeGap(0, '2026-11-22T14:00:00Z');
+  await untilShown(Date.parse('2026-11-21T14:00:00Z') / 1_000);
   await logGapsOf(control).deleteMany({});
-  await shown(0);
+  await untilShown(0);
 });
 
 test('the metrics have one series for each kind of route although clients request random paths', async () => {
   const api = await apis.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
-  const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];
-  for (const path of [...paths, ...errorCodes.map((code) => `/docs/errors/${code}`)]) {
-    for (const method of path === '/docs' ? methods : ['GET', 'LOCK', 'QUERY'])
-      await new Promise((resolve, reject) => {
-        const headers = { 'X-Forwarded-Proto': 'https' };
-        const sent = request({ host, port: api.port, method, path, headers }, (response) => {
-          response.resume().once('end', resolve);
-        });
-        sent.on('error', reject).end();
-      });
+  const paths = ['/health', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];
+  paths.push(...errorCodes.map((code) => `/docs/errors/${code}`));
+  for (const method of methods) await send(api.port, method, '/docs');
+  for (const path of paths) {
+    for (const method of ['GET', 'LOCK', 'QUERY']) await send(api.port, method, path);
   }
   const text = await (await api.admin('/metrics')).text();
   const series = text.matchAll(/^api_request_duration_seconds_count\{method="(.*?)",route="(.*?)"/gm);

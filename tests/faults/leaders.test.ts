@@ -87,7 +87,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     await second.kill();
     await untilAlone();
     let aheadMs = 0;
-    const { live, stop } = await start({ nowMs: () => performance.now() + aheadMs });
+    const { livenessFailure, stop } = await start({ nowMs: () => performance.now() + aheadMs });
     await publish('contact', 'con_1', 0);
     await publish('tag', 'tag_3', 0);
     // then it applies every other partition
@@ -98,7 +98,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     // This moves the projector's clock past the stuck limit.
     aheadMs += stuckMs;
     await observed(environment.control);
-    expect(live()).toBeNull();
+    expect(livenessFailure()).toBeNull();
     // then it applies the waiting partition once the second broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);

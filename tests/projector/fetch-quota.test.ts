@@ -72,7 +72,7 @@ describe('a quota of Kafka below one batch', () => {
     aheadMs += stuckMs;
     await new Promise((resolve) => setTimeout(resolve, 8_000));
     await observed(environment.control);
-    expect(projector.live()).toBeNull();
+    expect(projector.livenessFailure()).toBeNull();
     expect(await member()).toBe(joined);
     // The projector can end while it waits, and the next projector starts without the quota.
     const stopMs = performance.now();

@@ -28,14 +28,14 @@ describe('/livez', () => {
       async () => (await projector.metrics.lag.get()).values.length === environment.topics.length,
     );
     await letStuckTimePass();
-    expect(projector.live()).toBeNull();
+    expect(projector.livenessFailure()).toBeNull();
     await send('tag', message);
     await letStuckTimePass();
-    expect(projector.live()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
+    expect(projector.livenessFailure()).toMatch(/tags\/0 has records, but has not moved for \d+ s/);
     // The endpoint succeeds again once the consumer continues.
     released.resolve();
     await applied();
     await observed(environment.control);
-    expect(projector.live()).toBeNull();
+    expect(projector.livenessFailure()).toBeNull();
   });
 });

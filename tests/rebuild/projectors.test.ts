@@ -52,11 +52,11 @@ test('a build loads the log up to its end at the start, and then applies the lat
       return progress?.applied.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
     });
     const { 2: state } = await rebuild.states();
-    expect({ hasLaterTag: await isStored('tag_after_load'), live: projector.live(), state }).toEqual({
-      hasLaterTag: false,
-      live: null,
-      state: 'building',
-    });
+    expect({
+      hasLaterTag: await isStored('tag_after_load'),
+      livenessFailure: projector.livenessFailure(),
+      state,
+    }).toEqual({ hasLaterTag: false, livenessFailure: null, state: 'building' });
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => isStored('tag_after_load'));
     expect((await rebuild.states())[2]).not.toBe('building');

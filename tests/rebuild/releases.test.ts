@@ -25,7 +25,7 @@ const edits: Edit[] = [
   },
   {
     file: 'services/projector/projections/ticket.ts',
-    // The later `tags` of the literal wins.
+    // Adds a second `tags` to the object literal, which overrides the first.
     find: 'topics,\n      moreAfter: conversations.moreAfter',
     replace:
       'topics, tags: tags.map(({ id, name }) => ({ id, name: `${name}!` })), moreAfter: conversations.moreAfter',
@@ -77,8 +77,8 @@ describe('a release with a changed projection', () => {
   const untilOnlyReplica = ({ pid }: Service) =>
     eventually(async () => {
       const { control } = testEnvironment;
-      const pids = (await readLiveReplicas(control, await storeTime(control))).map((replica) => replica.pid);
-      return pids.join() === String(pid) || notYet(pids);
+      const replicas = await readLiveReplicas(control, await storeTime(control));
+      return (replicas.length === 1 && replicas[0]?.pid === pid) || notYet(replicas);
     });
   const failedChecks = ({ output }: { output: Record<string, unknown> }) =>
     (output.findings as { name: string; isAccepted: boolean }[])
@@ -126,7 +126,7 @@ describe('a release with a changed projection', () => {
     ]);
     const compared = await cli(next.folder, 'rebuild', 'compare', '2', '--expect', 'ticket:joined.tags');
     expect(compared).toMatchObject({ code: 0, output: { differences: 0, expected: 1 } });
-    // A pinned projector stays with generation 1 after a restart.
+    // Pin the projector of generation 1, so a restart does not move it to generation 2.
     await previousProjector.stop();
     await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
     await eventually(

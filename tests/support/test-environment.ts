@@ -109,7 +109,7 @@ export async function runProjector(
   return {
     fatal,
     metrics,
-    live: projector.live,
+    livenessFailure: projector.livenessFailure,
     stop: async () => {
       await projector.stop();
       await mongo.close();

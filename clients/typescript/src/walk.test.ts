@@ -1,28 +1,30 @@
 import { createClientWith } from './client.ts';
 import { EndlessListError } from './errors.ts';
 import { exportChanges } from './export-changes.ts';
-import type { TicketItem } from './generated/client.ts';
+import type { Client, TicketItem } from './generated/client.ts';
 import type { Page } from './types.ts';
 
 /** A page as the server sends it: the number of its item, and the cursor of the next page. */
 type Sent = { item: number; cursor: string | null; updatedAt?: string };
 
 const dataAsOf = '2026-03-01T00:00:00.000Z';
-const asked: (string | null)[] = [];
-beforeEach(() => void asked.splice(0));
+const requestedCursors: (string | null)[] = [];
+beforeEach(() => void requestedCursors.splice(0));
 
 /** A client of a server that answers each request for a page with `pageAfter` of its cursor. */
 function clientOf(pageAfter: (cursor: string | null) => Sent | Response) {
   const fetch = async (url: string | URL | Request) => {
     const cursor = new URL(url as string).searchParams.get('startingAfter');
-    asked.push(cursor);
-    if (asked.length > 1_000) throw new Error('the walk does not end');
+    requestedCursors.push(cursor);
+    if (requestedCursors.length > 1_000) throw new Error('the walk does not end');
     const page = pageAfter(cursor);
     if (page instanceof Response) return page;
     const { item, cursor: nextCursor, updatedAt = '2026-01-01T00:00:00Z' } = page;
     const data = [{ id: `ti_${item}`, createdAt: '2026-01-01T00:00:00Z', updatedAt, conversations: [] }];
     const body = { object: 'list', data, hasMore: nextCursor !== null, nextCursor, url: '/v1/tickets' };
-    return Response.json(body, { headers: { 'Request-Id': `req_${asked.length}`, 'Data-As-Of': dataAsOf } });
+    return Response.json(body, {
+      headers: { 'Request-Id': `req_${requestedCursors.length}`, 'Data-As-Of': dataAsOf },
+    });
   };
   const clock = { sleep: async () => undefined, random: () => 0, nowMs: () => 0 };
   return createClientWith(clock, {
@@ -32,16 +34,19 @@ function clientOf(pageAfter: (cursor: string | null) => Sent | Response) {
   });
 }
 
+/** The error that ends the iteration; null if it ends without one. */
 const failureOf = (items: AsyncIterable<unknown>): Promise<unknown> =>
   Array.fromAsync(items).then(
     () => null,
     (error: unknown) => error,
   );
 
-/** Maps the number of a request to its page: first `before` pages, then a cycle of `round` pages. */
-const cycleOf = (before: number, round: number) => (number: number) =>
-  number < before ? number : before + ((number - before) % round);
-const cycles = [0, 1, 2, 5, 40].flatMap((before) => [1, 2, 3, 7, 64].map((round) => ({ before, round })));
+/** Maps the number of a request to its page: first `leadIn` pages, then a cycle of `cycleLength` pages. */
+const pagesOf = (leadIn: number, cycleLength: number) => (request: number) =>
+  request < leadIn ? request : leadIn + ((request - leadIn) % cycleLength);
+const cycles = [0, 1, 2, 5, 40].flatMap((leadIn) =>
+  [1, 2, 3, 7, 64].map((cycleLength) => ({ leadIn, cycleLength })),
+);
 
 test('an error with the cursor and a fix ends a walk whose page is repeated immediately', async () => {
   // Like a cache that ignores the query: every request returns the first page.
@@ -58,50 +63,57 @@ test('an error with the cursor and a fix ends a walk whose page is repeated imme
       'Check that no cache or proxy before the API ignores the query, then read the list again from its start, and ' +
       'replace items by their id. If this comes again, report the request id.',
   });
-  expect(asked).toEqual([null, 'c1']);
+  expect(requestedCursors).toEqual([null, 'c1']);
 });
 
-test.each(cycles)('a walk ends when cursors are repeated: %j', async ({ before, round }) => {
-  const pageOf = cycleOf(before, round);
+test.each(cycles)('a walk ends when cursors are repeated: %j', async ({ leadIn, cycleLength }) => {
+  const pageOf = pagesOf(leadIn, cycleLength);
   const client = clientOf((cursor) => {
-    const number = cursor === null ? 0 : pageOf(Number(cursor));
+    const page = cursor === null ? 0 : pageOf(Number(cursor));
     // Each item differs, so that the cursors alone repeat.
-    return { item: asked.length, cursor: String(number + 1) };
+    return { item: requestedCursors.length, cursor: String(page + 1) };
   });
   expect(await failureOf(client.tickets.list())).toBeInstanceOf(EndlessListError);
-  expect(asked.length).toBeLessThanOrEqual(3 * (before + round) + 2);
+  expect(requestedCursors.length).toBeLessThanOrEqual(3 * (leadIn + cycleLength) + 2);
 });
 
 test.each(cycles)(
   'a walk ends when its items come again under new cursors: %j',
-  async ({ before, round }) => {
-    const pageOf = cycleOf(before, round);
-    const client = clientOf(() => ({ item: pageOf(asked.length - 1), cursor: `c${asked.length}` }));
+  async ({ leadIn, cycleLength }) => {
+    const pageOf = pagesOf(leadIn, cycleLength);
+    const client = clientOf(() => ({
+      item: pageOf(requestedCursors.length - 1),
+      cursor: `c${requestedCursors.length}`,
+    }));
     expect(await failureOf(client.tickets.list())).toBeInstanceOf(EndlessListError);
-    expect(asked.length).toBeLessThanOrEqual(3 * (before + round) + 2);
+    expect(requestedCursors.length).toBeLessThanOrEqual(3 * (leadIn + cycleLength) + 2);
   },
 );
 
-test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s ends an endless walk', async (way) => {
-  const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
-  async function* byHand() {
-    let page: Page<TicketItem> | null = await client.tickets.list();
-    while (page) {
-      yield page;
-      page = await page.nextPage();
-    }
+async function* walkByNextPage(client: Client) {
+  let page: Page<TicketItem> | null = await client.tickets.list();
+  while (page) {
+    yield page;
+    page = await page.nextPage();
   }
-  const ways = {
-    nextPage: byHand,
-    pages: () => client.tickets.list().pages(),
-    exportChanges: () => exportChanges({ client }),
-  };
-  expect(await failureOf(ways[way]())).toMatchObject({ name: 'EndlessListError', cursor: 'c1' });
+}
+
+test.each<[string, (client: Client) => AsyncIterable<unknown>]>([
+  ['nextPage', walkByNextPage],
+  ['pages', (client) => client.tickets.list().pages()],
+  ['exportChanges', (client) => exportChanges({ client })],
+])('%s ends an endless walk', async (_, walk) => {
+  const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
+  expect(await failureOf(walk(client))).toMatchObject({ name: 'EndlessListError', cursor: 'c1' });
 });
 
 test('an item that changes twice within a second is not a repetition', async () => {
   const pages = ['a', 'b', 'c', 'd', null];
-  const client = clientOf(() => ({ item: 1, cursor: pages[asked.length - 1] ?? null, updatedAt: dataAsOf }));
+  const client = clientOf(() => ({
+    item: 1,
+    cursor: pages[requestedCursors.length - 1] ?? null,
+    updatedAt: dataAsOf,
+  }));
   expect(await Array.fromAsync(client.tickets.list({ sort: 'updatedAt' }))).toHaveLength(5);
 });
 
@@ -123,5 +135,5 @@ test('an export whose cursors are all refused ends with the refusal', async () =
     name: 'ApiError',
     code: 'invalid_cursor',
   });
-  expect(asked).toEqual([null, 'c1', null, 'c1']);
+  expect(requestedCursors).toEqual([null, 'c1', null, 'c1']);
 });

@@ -1,11 +1,11 @@
-import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
-import type { Caller } from '../../../shared/keys/token-keys.ts';
+import type { Caller, TokenRefusal } from '../../../shared/keys/token-keys.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { createApiKeyCache } from './api-key-cache.ts';
 import { isToken, tokenShape } from './bearer-token.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
+const never = new Promise<never>(() => undefined);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** The hash of `token`. */
 const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';
@@ -44,7 +44,7 @@ describe('finding the caller of a token', () => {
     },
   );
 
-  test('ignores an outdated answer, because an operator may have blocked the key since', async () => {
+  test('rejects an answer older than the cache lifetime, because the key may have been blocked since', async () => {
     const { clock, find } = createCache({ caller: { keyId: 'key_1', orgId: 'org_a' } });
     clock.lookUpMs = 5_000;
     await expect(find(snapshot(1), 'token')).rejects.toThrow(StoreUnavailable);
@@ -68,11 +68,12 @@ test('clients that guess tokens cause at most one query each 10 ms', async () =>
       queries.push(hashes);
       return new Map(hashes.includes(sha256) ? [[sha256, known]] : []);
     },
-    pause: (ms) => new Promise<void>((end) => (ms === 10 ? pauses.push(end) : undefined)),
+    // The test ends the pauses of 10 ms. Any other pause never ends, so no query counts as overdue.
+    pause: (ms) => (ms === 10 ? new Promise<void>((resolve) => pauses.push(resolve)) : never),
   });
-  const only = snapshot(1);
-  expect(await find(only, 'guess 1')).toBe('unknown');
-  const callers = Promise.all(['guess 2', 'token', 'guess 2'].map((token) => find(only, token)));
+  const first = snapshot(1);
+  expect(await find(first, 'guess 1')).toBe('unknown');
+  const callers = Promise.all(['guess 2', 'token', 'guess 2'].map((token) => find(first, token)));
   await settled();
   expect({ queries: queries.length, pauses: pauses.length }).toEqual({ queries: 1, pauses: 1 });
   pauses[0]?.();
@@ -83,13 +84,13 @@ test('clients that guess tokens cause at most one query each 10 ms', async () =>
   expect(pauses).toHaveLength(2);
 });
 
-test('slow look-ups leave connections for snapshots', async () => {
+test('slow look-ups do not use up the connections that snapshots need', async () => {
   let inProgress = 0;
   const { find } = createApiKeyCache({
     nowMs: () => 0,
     lookUp: () => {
       inProgress += 1;
-      return new Promise(() => undefined);
+      return never;
     },
     pause: async () => undefined,
   });

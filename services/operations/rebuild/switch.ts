@@ -66,21 +66,21 @@ async function trySwitch(
   const registry = await requireRegistry(deps.control);
   // Throws if the generation does not exist.
   generationOf(registry, number);
-  const switched = { generation: number, findings: [], waiting: [] };
+  const result = { generation: number, findings: [], waiting: [] };
   if (registry.generation === number) {
     const waiting = await awaitReplicas(deps, number, dryRun ? 0 : timeoutSeconds);
-    return { ...switched, outcome: 'was-active', waiting };
+    return { ...result, outcome: 'was-active', waiting };
   }
   const switchFindings = await awaitSwitchable(deps, number, options);
-  if (dryRun) return { ...switched, findings: switchFindings, outcome: 'dry-run' };
+  if (dryRun) return { ...result, findings: switchFindings, outcome: 'dry-run' };
   if (switchFindings.some(({ isAccepted }) => !isAccepted))
-    return { ...switched, findings: switchFindings, outcome: 'refused' };
+    return { ...result, findings: switchFindings, outcome: 'refused' };
   const why = withAccepted(options.why, switchFindings);
   if (!(await activateUnchanged(deps, registry, number, why))) return null;
   deps.report(`generation ${number} is active; waiting for the API replicas`);
   const waiting = await awaitReplicas(deps, number, timeoutSeconds);
   const outcome = step === 'promote' ? 'promoted' : 'rolled-back';
-  return { ...switched, findings: switchFindings, outcome, waiting };
+  return { ...result, findings: switchFindings, outcome, waiting };
 }
 
 /** Activates the generation. Returns false if the generations have changed since `checked` was read. */

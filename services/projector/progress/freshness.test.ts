@@ -72,14 +72,14 @@ function gaugesAfterRun(changes: State = {}) {
     lines,
     observe,
     lagSeconds: async () => (await values(metrics.lagSeconds)).map(({ value }) => value),
-    /** The causes with a value above 0. */
-    held: async () =>
+    /** The seconds of each cause with a value above 0. */
+    heldSeconds: async () =>
       Object.fromEntries(
         (await values(metrics.held)).flatMap(({ labels, value }) =>
           value > 0 ? [[(labels as { cause: string }).cause, value]] : [],
         ),
       ) as Partial<Record<HoldCause, number>>,
-    ages: async () => (await values(metrics.staleness)).map(({ value }) => value),
+    dataAges: async () => (await values(metrics.staleness)).map(({ value }) => value),
   };
 }
 
@@ -87,7 +87,11 @@ describe('the lag of a topic in seconds', () => {
   test.each<[string, State, number]>([
     ['is the time since the last instant up to which it is complete', { completeTo: secondsAgo(20) }, 20],
     ['is 0 at the end of the log', { position: 9 }, 0],
-    ['is that of the generation if no instant is known, as after a restart', { completeTo: new Date(0) }, 95],
+    [
+      'is the lag of the generation if no instant is known, as after a restart',
+      { completeTo: new Date(0) },
+      95,
+    ],
     [
       'counts from the registration of a new generation',
       { watermarkAge: 1e6, completeTo: new Date(0), startedAt: secondsAgo(30) },
@@ -98,39 +102,52 @@ describe('the lag of a topic in seconds', () => {
   ])('%s', async (_, state, seconds) => {
     expect(await gaugesAfterRun(state).lagSeconds()).toEqual([seconds]);
   });
+});
 
-  test('has no lag in records beside it before the start offset is found', async () => {
-    const { metrics } = gaugesAfterRun({ position: -1 });
-    expect((await metrics.position.get()).values.concat((await metrics.lag.get()).values)).toEqual([]);
-  });
+test('no position and no lag in records are exported before the start offset is found', async () => {
+  const { metrics } = gaugesAfterRun({ position: -1 });
+  expect((await metrics.position.get()).values).toEqual([]);
+  expect((await metrics.lag.get()).values).toEqual([]);
 });
 
 describe('the cause that holds the watermark', () => {
   test.each<[string, State, object]>([
-    ['is that of its partition, with the time beyond the allowance', { cause: 'fan_out' }, { fan_out: 95 }],
-    ['is the search for a start offset', { cause: 'starting' }, { starting: 95 }],
-    ['is the log if its end is unknown', { end: null }, { unreadable: 95 }],
-    ['is the log if a broker is away', { unreachable: [{ broker: 'b', error: null }] }, { unreadable: 95 }],
-    ['is left to the projector that applies the partition', { heldBy: 1 }, {}],
-    ['is that no projector applies it', { heldBy: 1, silentSeconds: 31 }, { unassigned: 95 }],
-    ['is none within the allowance', { watermarkAge: 5 }, {}],
+    [
+      'is the cause of its partition, with the seconds beyond the allowance',
+      { cause: 'fan_out' },
+      { fan_out: 95 },
+    ],
+    ['is `starting` before the start offset is found', { cause: 'starting' }, { starting: 95 }],
+    ['is `unreadable` if the end of the log is unknown', { end: null }, { unreadable: 95 }],
+    [
+      'is `unreadable` if a broker is unreachable',
+      { unreachable: [{ broker: 'b', error: null }] },
+      { unreadable: 95 },
+    ],
+    ['is left to another projector that applies the partition', { heldBy: 1 }, {}],
+    [
+      'is `unassigned` if no projector applies the partition',
+      { heldBy: 1, silentSeconds: 31 },
+      { unassigned: 95 },
+    ],
+    ['is absent within the allowance', { watermarkAge: 5 }, {}],
   ])('%s', async (_, state, held) => {
-    expect(await gaugesAfterRun(state).held()).toEqual(held);
+    expect(await gaugesAfterRun(state).heldSeconds()).toEqual(held);
   });
 
   test.each([
     [
-      'the log, while the brokers do not answer',
+      '`unreadable` while the brokers do not answer',
       new kafkajs.KafkaJSConnectionError('refused'),
       { unreadable: 155 },
     ],
-    ['the progress, while MongoDB does not answer', new Error('connection timed out'), { unsaved: 155 }],
-  ])('is %s; age and lag grow', async (_, error, expected) => {
-    const { gauges, held, ages, metrics } = gaugesAfterRun({ position: 9 });
-    expect(await ages()).toEqual([100]);
+    ['`unsaved` while MongoDB does not answer', new Error('connection timed out'), { unsaved: 155 }],
+  ])('is %s; data age and lag grow', async (_, error, expected) => {
+    const { gauges, heldSeconds, dataAges, metrics } = gaugesAfterRun({ position: 9 });
+    expect(await dataAges()).toEqual([100]);
     gauges.observeFailure(60_000, error);
-    expect(await held()).toEqual(expected);
-    expect(await ages()).toEqual([160]);
+    expect(await heldSeconds()).toEqual(expected);
+    expect(await dataAges()).toEqual([160]);
     expect((await metrics.lagSeconds.get()).values).toEqual([{ labels: { topic: 't' }, value: 60 }]);
   });
 });
