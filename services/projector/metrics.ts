@@ -153,7 +153,7 @@ const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   }),
   sweepFailing: new Gauge({
     name: 'projector_sweep_failing',
-    help: '1 if the last retention sweep of this projector failed: expired data stays in MongoDB, but the API does not serve it',
+    help: '1 if the last retention sweep of this projector failed: personal data stays in MongoDB, but the API does not serve it',
     registers,
   }),
   notRefreshed: new Counter({

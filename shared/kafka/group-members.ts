@@ -23,7 +23,8 @@ type Followed = {
 
 /**
  * The name of the protocol by which the projectors of a generation join their group. All members of a group have the
- * protocol in common, so Kafka admits no client of another generation or deployment.
+ * protocol in common, so Kafka admits no client of another generation or deployment, except clients with
+ * `group.protocol=consumer`: `joinedByConsumerProtocol`.
  */
 export const protocolOf = ({ controlId, database, generation }: Followed): string =>
   `generation ${generation} of the database ${database}, id ${controlId}`;
@@ -87,22 +88,32 @@ export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promi
   }
 }
 
+const separate = 'Stop it, or set CONSUMER_GROUP to a group of its own for one of the two';
+
 /** The foreign members of a group, in words; null without foreign members. */
 export function describeForeignMembers(members: Member[]): string | null {
   const foreignMembers = members.flatMap(({ memberId, clientId, host, foreignBecause }) =>
     foreignBecause === null ? [] : [`client ${clientId} on ${host} (${foreignBecause}), member ${memberId}`],
   );
   if (foreignMembers.length === 0) return null;
-  return (
-    `another client is in the consumer group of these projectors: ${foreignMembers.join('; ')}. Stop it, or set ` +
-    'CONSUMER_GROUP to a group of its own for one of the two'
-  );
+  return `another client is in the consumer group of these projectors: ${foreignMembers.join('; ')}. ${separate}`;
 }
 
 /** A consumer group has foreign members, so it admits no projector of this generation. */
 export class GroupTaken extends Error {
   override name = 'GroupTaken';
 }
+
+/**
+ * The error of a group that a client with `group.protocol=consumer` has joined. By default Kafka 4 lets such a client
+ * into any group, takes over the assignment, and gives that client partitions of the projectors. The description of the
+ * group then names no members.
+ */
+export const joinedByConsumerProtocol = (groupId: string): GroupTaken =>
+  new GroupTaken(
+    `${groupId} (CONSUMER_GROUP): a client with group.protocol=consumer is in the consumer group of these projectors. ` +
+      separate,
+  );
 
 type Group = { admin: Pick<Admin, 'describeGroups'>; groupId: string; protocol: string };
 

@@ -2,8 +2,8 @@ import { progressOf, readWatermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
+import { createShareGroup, joinByConsumerProtocol } from '../support/group-heartbeats.ts';
 import { runCli } from '../support/run-cli.ts';
-import { createShareGroup } from '../support/share-group.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -81,6 +81,17 @@ describe('a consumer group that two deployments share', () => {
       assigned: projector.assigned(),
       assignedToSecond: foreign.assigned(),
     }).toEqual({ fatal: [], assigned: allPartitions(), assignedToSecond: 0 });
+  });
+
+  test('ends a projector that a client with group.protocol=consumer joins', async () => {
+    const projector = await consume(deployment.environment);
+    await eventually(() => projector.assigned() === allPartitions());
+    const brokers = String(process.env.KAFKA_BROKERS);
+    await joinByConsumerProtocol(brokers, groupId(), deployment.topic('tag'));
+    await eventually(() => projector.fatal.length > 0);
+    expect(projector.fatal[0]?.message).toMatch(
+      /\(CONSUMER_GROUP\): a client with group\.protocol=consumer is in .* Stop it, or set CONSUMER_GROUP/,
+    );
   });
 
   test('serves one of two deployments that start at the same time', async () => {

@@ -94,7 +94,7 @@ describe('the sweeper of a projector', () => {
      * Starts a sweeper on a simulated clock. A sweep of expired documents takes 3 s, and a complete sweep `completeMs`.
      * Returns after the end of the first sweeps.
      */
-    const startPaced = async (completeMs: number) => {
+    const startPaced = async (completeMs: number, changes: Partial<Deps> = {}) => {
       const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
       let polls = 0;
       const sweeps: string[] = [];
@@ -112,7 +112,7 @@ describe('the sweeper of a projector', () => {
         return state.isOwner;
       };
       const sweeper = start(
-        { sweepStore: { ...sweepStore, readConversations }, isOwner },
+        { sweepStore: { ...sweepStore, readConversations }, isOwner, ...changes },
         { intervalMs: 50_000, pollMs: 1, nowMs: () => state.nowMs },
       );
       await eventually(() => polls > 2);
@@ -128,8 +128,18 @@ describe('the sweeper of a projector', () => {
       return { state, firstSweeps, sweepsAt, stop: sweeper.stop };
     };
 
-    test('spends at most a twentieth of its time on each kind of sweep', async () => {
-      const { state, firstSweeps, sweepsAt, stop } = await startPaced(2 * hourMs);
+    /** Fails to read the document of a dead letter. */
+    const damagedStore = async (): Promise<Partial<Deps>> => {
+      await storeDeadLetter(model, created('contact', 'con_damaged'));
+      return {
+        store: { ...model.store, readEnvelopes: () => Promise.reject(new Error('a page is damaged')) },
+      };
+    };
+    test.each<[string, () => Partial<Deps> | Promise<Partial<Deps>>]>([
+      ['erases dead letters', () => ({})],
+      ['cannot read a document that a dead letter names', damagedStore],
+    ])('spends at most a twentieth of its time on each kind of sweep if it %s', async (_, changes) => {
+      const { state, firstSweeps, sweepsAt, stop } = await startPaced(2 * hourMs, await changes());
       expect(firstSweeps).toEqual(['all', 'expired']);
       expect(await sweepsAt(2 * hourMs + 59_999)).toEqual([]);
       expect(await sweepsAt(2 * hourMs + 60_000)).toEqual(['expired']);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import { explainRefusal } from '../../../shared/kafka/group-members.ts';
+import { explainRefusal, joinedByConsumerProtocol } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { within } from '../../../shared/runtime/within.ts';
@@ -161,7 +161,12 @@ function handleGroupEvents(
 ) {
   let reassigned = new AbortController();
   const onPartitionsAssigned = ({ payload }: ConsumerGroupJoinEvent) => {
-    const { memberAssignment, memberId } = payload;
+    const { memberAssignment, memberId, leaderId } = payload;
+    // The coordinator, not a member, leads a group in which a member uses the consumer protocol (KIP-848).
+    if (leaderId === '') {
+      deps.onFatal(joinedByConsumerProtocol(deps.groupId));
+      return;
+    }
     reassigned.abort();
     reassigned = new AbortController();
     const partitions = assignment.replace(memberAssignment, memberId);

@@ -35,7 +35,7 @@ export const lagToRecord = (seconds: number, recorded: number): number =>
 /**
  * Returns a warning if a lag of the generation was ever longer than Kafka keeps tombstones; null otherwise. Such a
  * generation may have missed tombstones, so it may contain erased entities. The current lag counts as well, because
- * no projector records it while none runs. The longest lag may exceed the recorded one by `recordedStep`.
+ * no projector records it while none runs. The longest lag may exceed the recorded one by `lagGrowthFactor`.
  */
 export function tombstoneWarning(
   generation: Generation,

@@ -176,6 +176,11 @@ describe('a hold of the watermark', () => {
     expect(linesOf((second) => ({ ...state, position: second < 30 ? 2 : 3 }))).toMatchObject([lineOf(cause)]);
   });
 
+  test('by a broker that does not answer is logged once, although a partition of another broker moves', () => {
+    const lines = linesOf((second) => ({ unreachable: [{ broker: 'b', error: null }], position: second }));
+    expect(lines).toMatchObject([{ cause: 'unreadable', unreachable: [{ broker: 'b' }] }]);
+  });
+
   test.each<[string, (second: number) => State]>([
     ['shorter wait', (second) => ({ cause: second % 30 === 0 ? 'backlog' : 'undelivered' })],
     ['partition that moves', (second) => ({ cause: 'undelivered', position: second })],

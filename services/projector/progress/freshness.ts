@@ -14,8 +14,8 @@ type CommitRun = {
   snapshot: Snapshot[];
   /** The instant up to which each partition is complete, in milliseconds, by `<topic>/<partition>`; 0 if unknown. */
   completeToMs: Map<string, number>;
-  /** The watermark, and the partition that holds it back; null if all records are applied. */
   watermark: Date;
+  /** The partition that holds the watermark back; null without partitions. */
   heldBy: HeldBy | null;
 };
 
@@ -113,7 +113,8 @@ function createHoldLog({ logger }: FreshnessDeps) {
     }
     const { topic, partition } = heldBy;
     const { position, throttledMs } = ownSnapshotOf(snapshot, heldBy) ?? {};
-    const mark = `${partitionKey(heldBy)} ${cause} ${position}`;
+    // A broker that does not answer holds the watermark back although partitions of other brokers move.
+    const mark = cause === 'unreadable' ? cause : `${partitionKey(heldBy)} ${cause} ${position}`;
     if (hold.mark !== mark) hold = { mark, sinceMs: nowMs, isLogged: false };
     if (hold.isLogged || nowMs - hold.sinceMs < usualHoldMs || !outsideCauses.includes(cause)) return;
     hold.isLogged = true;

@@ -132,19 +132,21 @@ export function startSweeper(
     const startedAt = deps.now();
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
-    // Set again at the end. If this sweep fails before that, the next one is complete.
+    // Set again after the purge. If the purge fails, the next sweep is complete.
     nextCompleteMs = 0;
     const since = isComplete ? new Date(0) : deadLettersSince;
     // Does not throw yet, because expired data must be purged even if MongoDB cannot read a document that a dead letter
     // names.
     const [erased] = await Promise.allSettled([eraseSince({ ...deps, signal, onProgress }, since)]);
-    // A worker takes `storedAt` before its write, which MongoDB may delay.
-    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
+    // A worker takes `storedAt` before its write, which MongoDB may delay. After a failure, the next sweep reads all
+    // dead letters.
+    const nextSince = erased.status === 'rejected' ? 0 : startedAt.getTime() - deadLettersOverlapMs;
+    deadLettersSince = new Date(nextSince);
     const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
-    if (erased.status === 'rejected') throw erased.reason;
     nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
+    if (erased.status === 'rejected') throw erased.reason;
     outcome.succeed();
   };
   const sweeping = repeat(sweepIfOwner, {
