@@ -120,7 +120,7 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   logGap: new Gauge({
     name: 'api_log_gap_timestamp_seconds',
-    help: 'Unix time at which a projector found a gap in the log of the active generation, which stops all its projectors; 0 if there is no gap',
+    help: 'Unix time at which a projector found a gap in the log of the generation that this process serves, which stops all its projectors; 0 if there is no gap',
     registers,
   }),
   tracesLost: new Counter({

@@ -33,7 +33,7 @@ export function addAccept(program: Command, select: SelectVerb): void {
     .addHelpText(
       'after',
       '\ngap: projectors continue after lost records. older: a switch to older data is allowed for the next ten minutes.\n' +
-        'truncated: a rebuild continues without records that Kafka has lost. lost: collections stay as a restore has left\n' +
+        'truncated: a rebuild may start without records that Kafka has lost. lost: collections stay as a restore has left\n' +
         'them.',
     )
     .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))

@@ -107,5 +107,5 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
 }
 
 async function removeOld(control: Db): Promise<void> {
-  await removeOldProcesses(control, await storeTime(control));
+  await removeOldProcesses(control, await storeTime(control, { maxTimeMS: announcementMaxTimeMs }));
 }

@@ -35,7 +35,7 @@ describe('blocked keys', () => {
     expect(await statuses(tokens.b)).toEqual([200, 200]);
 
     expect((await keys('block', 'key_a', '--why', 'again')).text).toContain('(leaked)');
-    expect(await keys('unblock', 'key_a')).toMatchObject({ code: 0, text: 'key_a is not blocked any more' });
+    expect(await keys('unblock', 'key_a')).toMatchObject({ code: 0, text: 'key_a is no longer blocked' });
     nowMs += 6_000;
     expect(await statuses(tokens.a)).toEqual([200, 200]);
   });

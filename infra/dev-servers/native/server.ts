@@ -12,7 +12,7 @@ export type Command = {
   logFile: string;
   /** Asks the process for an orderly shutdown. */
   stopSignal: NodeJS.Signals;
-  /** A SIGKILL may damage its data, so the server gets `stopSignal` in place of every SIGKILL. */
+  /** A SIGKILL may damage its data: `kill` sends `stopSignal` first, and SIGKILL only to a server that does not end. */
   mustEndOrderly?: boolean;
 };
 

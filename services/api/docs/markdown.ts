@@ -62,7 +62,7 @@ export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =
       .replaceAll(clientPackage, settings.clientPackage),
   );
 
-/** The path on this site for each link in docs/: `/docs/errors/key_blocked` for `../errors.md#key_blocked`. */
+/** The path on this site for each link in docs/: `/docs/errors/invalid_api_key` for `../errors.md#key_blocked`. */
 const linkTargets: [RegExp, string][] = [
   [/^[./]*errors\.md#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],

@@ -28,7 +28,7 @@ export const requestLimits: Middleware = (context, next) => {
       message: 'The header `Transfer-Encoding` must be `chunked`; send no body, or a chunked one.',
     });
   }
-  // Names and values alternate in `rawHeaders`. `headers` has already merged repeated headers.
+  // Names and values alternate in `rawHeaders`. In `headers`, Node has already merged or dropped repeated headers.
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   if (names.filter((name) => name === 'authorization').length > 1) {
     throw new ApiError('malformed_request', {
