@@ -12,8 +12,8 @@ describe('a partition', () => {
     waitingSince: new Date(0),
     ...changes,
   });
+  // A conversation refers to both. The text names the one with more time left.
   const contacts = partition({ topic: 'support.contacts', secondsLeft: 12 });
-  // A conversation also refers to channels, but contacts have more time left.
   const channels = partition({ topic: 'support.channels', secondsLeft: 2 });
   const text = (changes: Partial<PartitionFacts>) =>
     progressText(partition(changes), [partition(), channels, contacts]);
@@ -54,7 +54,7 @@ describe('a partition', () => {
       'the projector has not found the start offset of a partition yet',
     ],
     [
-      'that a silent member has',
+      'of a member that saves no progress',
       { cause: 'starting', owner: { memberId: 'm-1', clientId: 'm', host: 'h' } },
       'member m-1 on h has it, but saves no progress of it here',
     ],

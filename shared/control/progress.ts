@@ -14,8 +14,8 @@ export type Progress = {
   /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
-  /** The projector that saved the progress last; absent before the first save. */
-  saved?: Saved;
+  /** Absent before a projector first saves the progress. */
+  saved?: LastSave;
 };
 
 /**
@@ -37,16 +37,17 @@ export type Applied = {
 };
 
 /**
- * The projector that saved progress last, and why records wait. Like `Applied`, each save replaces the whole object.
+ * What the projector that saved the progress last reports of itself. Each save replaces the whole object, like
+ * `Applied`.
  */
-export type Saved = {
+export type LastSave = {
   /** The reason why records wait for the projector; null if no record waits. */
   cause: HoldCause | null;
   /** How long a quota of Kafka makes the projector wait for records, in milliseconds; absent without a quota. */
   throttledMs?: number;
   /** When the projector first saw the next record to apply; null without a next record. */
   waitingSince: Date | null;
-  /** Its id in the register of processes. */
+  /** The id of the projector in the register of processes. */
   processId: string;
 };
 
@@ -105,7 +106,7 @@ export async function lastSavedAt(control: Db, generation: number, options: Find
   return (await saved.next())?.updatedAt ?? null;
 }
 
-/** Whether a projector follows the generation. */
+/** Whether a projector follows the generation: it has lately saved progress of it. */
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
   const savedAt = await lastSavedAt(control, generation);
   return savedAt !== null && !isSilent(savedAt, now);
@@ -124,8 +125,8 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
 /**
  * Raises a generation's watermark to the minimum `completeTo` of its partitions. Returns the new watermark, and the
  * partition that holds it, or null without partitions. Never lowers the watermark: a new partition may begin at an
- * earlier instant, but no event on it is older than the present watermark. A topic that only a later release follows
- * holds the watermark only while a projector saves its progress.
+ * earlier instant, but no event on it is older than the present watermark. A topic that this release does not know
+ * counts while a projector of a later release saves its progress.
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };

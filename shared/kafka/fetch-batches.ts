@@ -37,9 +37,9 @@ const fetchWaitMs = 1_000;
 const throttlingLimits = { responses: 3, waitMs: 30_000 };
 
 /**
- * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the offset
- * is before the beginning of the log or after its end. Rejects if the leader does not answer, or if a quota throttles
- * this client beyond `throttlingLimits`.
+ * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the log has
+ * no record at the offset, or if the partition has no leader. Rejects if the leader does not answer, or if a quota
+ * throttles this client beyond `throttlingLimits`.
  */
 export async function fetchBatches(
   cluster: FetchingCluster,

@@ -8,8 +8,8 @@ export type KafkaRecord = {
   headers: Buffer;
   position: Position;
   /**
-   * The error, if this stands for the records of a batch that cannot be decoded. The value then has the bytes of the
-   * batch.
+   * Why a batch cannot be decoded. Only the placeholder for the records of such a batch has this error; its value is
+   * the batch.
    */
   undecodable?: string;
 };
@@ -32,14 +32,19 @@ export function readVarint(cursor: Cursor): number {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
+/** The maximum length of an integer of 64 bits, of which each byte has seven. */
+const varintBytesMax = 10;
+
 /** Reads an unsigned integer of variable length. Throws a RangeError if the bytes end within it. */
 export function readUnsignedVarint(cursor: Cursor): number {
   let value = 0;
-  for (let factor = 1; factor < 2 ** 70; factor *= 128) {
+  let factor = 1;
+  for (let count = 1; count <= varintBytesMax; count += 1) {
     const byte = cursor.bytes[cursor.index++];
     if (byte === undefined) break;
     value += (byte & 0x7f) * factor;
     if (byte < 0x80) return value;
+    factor *= 128;
   }
   throw new RangeError('a number of the record format does not end');
 }

@@ -8,6 +8,8 @@ import { created } from '../support/entities.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
+type Finding = { name: string; text: string; fix: string | null; accept: string | null };
+
 /*
  * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention
  * deletes records that the read model has applied. No projector stops, and every rebuild would lack these records.
@@ -39,12 +41,19 @@ describe('a topic that loses applied records', () => {
     const losing = values.filter(({ value }) => value === 1);
     return losing.map(({ labels }) => `${String(labels.topic)} ${String(labels.reason)}`).toSorted();
   };
+  const lossesBecome = (isExpected: (seen: string[]) => boolean) =>
+    eventually(async () => {
+      const seen = await losses();
+      return isExpected(seen) || notYet(seen);
+    });
   /** The findings of the status with these names. */
   const findingsNamed = async (...names: string[]) => {
-    let findings: { name: string; text: string; fix: string | null; accept: string | null }[] = [];
+    let findings: Finding[] = [];
     // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
     await eventually(async () => {
-      ({ findings } = JSON.parse((await cli('status', '--json')).text) as { findings: typeof findings });
+      const { text } = await cli('status', '--json');
+      const status = JSON.parse(text) as { findings: Finding[] };
+      findings = status.findings;
       return !findings.some(({ name }) => name === 'kafka') || notYet(findings);
     });
     return findings.filter(({ name }) => names.includes(name));
@@ -58,14 +67,14 @@ describe('a topic that loses applied records', () => {
     const kept = { 'delete.retention.ms': '604800000' };
     const unsafe = { 'retention.ms': '86400000', 'unclean.leader.election.enable': 'true' };
     await alterTopic('tag', { ...kept, ...unsafe, 'cleanup.policy': 'compact,delete' });
-    await eventually(async () => (await losses()).length === 2 || notYet((await losses()).join()));
+    await lossesBecome((seen) => seen.length === 2);
     expect(await losses()).toEqual([`${topic('tag')} retention`, `${topic('tag')} unclean_election`]);
     const [retention, election] = await findingsNamed('topics');
     expect(retention?.text).toContain(`${topic('tag')}: deletes records after 1 day (retention.ms=86400000)`);
     expect(retention?.fix).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
     expect(election?.fix).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
     await alterTopic('tag', { ...kept, 'cleanup.policy': 'compact' });
-    await eventually(async () => (await losses()).length === 0 || notYet((await losses()).join()));
+    await lossesBecome((seen) => seen.length === 0);
     expect(await findingsNamed('topics')).toEqual([]);
   });
 
@@ -73,9 +82,7 @@ describe('a topic that loses applied records', () => {
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await applied();
     await deleteRecords('tag', 1);
-    await eventually(
-      async () => (await losses()).includes(`${topic('tag')} truncated`) || notYet((await losses()).join()),
-    );
+    await lossesBecome((seen) => seen.includes(`${topic('tag')} truncated`));
     const [lost] = await findingsNamed('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
     expect(lost?.accept).toBe('npx support-cli accept truncated 1 --why <reason>');
@@ -90,6 +97,6 @@ describe('a topic that loses applied records', () => {
   test('is found although another topic was deleted', async () => {
     await environment.admin.deleteTopics({ topics: [topic('qa')] });
     await alterTopic('tag', { 'cleanup.policy': 'delete' });
-    await eventually(async () => (await losses()).includes(`${topic('tag')} not_compacted`));
+    await lossesBecome((seen) => seen.includes(`${topic('tag')} not_compacted`));
   });
 });

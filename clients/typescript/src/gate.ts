@@ -12,7 +12,7 @@ export type Clock = {
  */
 export function createGate({ sleep, nowMs }: Clock) {
   let opensAtMs = -Infinity;
-  /** Resolves when the last request so far has passed. */
+  /** Resolves when the newest request has passed. The next request waits for it. */
   let lastPassed = Promise.resolve();
   const wait = async (before: Promise<void>, signal: AbortSignal | undefined) => {
     await abortable(before, signal);
@@ -26,7 +26,7 @@ export function createGate({ sleep, nowMs }: Clock) {
       lastPassed = passed.catch(() => undefined);
       return passed;
     },
-    /** Holds all requests for this time, or longer if the gate is closed for longer. */
+    /** Holds all requests for this time. A gate that is already closed for longer stays so. */
     closeFor: (delayMs: number) => {
       opensAtMs = Math.max(opensAtMs, nowMs() + delayMs);
     },

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { type AddressRange, isInRanges } from '../../../shared/runtime/addresses.ts';
 
-/** The maximum of addresses that the API examines in one `X-Forwarded-For`. */
+/** How many addresses of one `X-Forwarded-For` the API reads at most. */
 const hopsMax = 32;
 /** The longest address that the API reads, in characters, including brackets and a port. */
 const hopLengthMax = 64;
@@ -41,8 +41,8 @@ export function clientAddress(trustedProxies: AddressRange[], { socket, headers 
   let address = socket.remoteAddress ?? '';
   let forwarded = String(headers['x-forwarded-for'] ?? '');
   for (let hops = 0; hops < hopsMax && isInRanges(trustedProxies, address); hops += 1) {
-    const hop = bareAddress(lastOf(forwarded));
-    if (!ipaddr.isValid(hop)) break;
+    const hop = addressIn(lastOf(forwarded));
+    if (hop === null) break;
     address = hop;
     forwarded = forwarded.slice(0, Math.max(0, forwarded.lastIndexOf(',')));
   }
@@ -63,10 +63,11 @@ export function networkOf(address: string | undefined): string {
 /** The last of the comma-separated values in a header. */
 const lastOf = (values: string): string => values.slice(values.lastIndexOf(',') + 1).trim();
 
-/** Removes the port that some proxies add. */
-function bareAddress(hop: string): string {
-  if (hop.length > hopLengthMax) return '';
+/** The address of a hop, without the port that some proxies add; null if it has no valid address. */
+function addressIn(hop: string): string | null {
+  if (hop.length > hopLengthMax) return null;
   // `[2001:db8::1]` or `[2001:db8::1]:443`, and `192.0.2.1:443`.
   const [, bracketed, dotted] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? [];
-  return bracketed ?? dotted ?? hop;
+  const address = bracketed ?? dotted ?? hop;
+  return ipaddr.isValid(address) ? address : null;
 }

@@ -38,6 +38,7 @@ export function accessLog({
     if (request.status < 500) {
       logger.info(line, 'request');
     } else if (isStoreUnavailable(failure)) {
+      // `leftOut` counts the lines that the limit has left out since the last one.
       limitStoreErrors((leftOut) => logger.error({ ...line, ...leftOut }, 'request'));
     } else {
       logger.error(line, 'request');

@@ -13,7 +13,7 @@ type AuthenticateDeps = {
 
 /**
  * Finds the caller of the token in the snapshot of the request. If MongoDB does not answer, the client gets 503, and
- * the request does not count as a guess. The cache of keys limits the look-ups of guessed keys.
+ * the request does not count as a failed authentication. The cache of keys limits the look-ups of guessed keys.
  */
 export function authenticate({ apiKeys, refuseKey, requireCollections }: AuthenticateDeps): Middleware {
   return async ({ req, state }, next) => {
@@ -24,7 +24,7 @@ export function authenticate({ apiKeys, refuseKey, requireCollections }: Authent
     if (!isCaller(caller)) {
       // If the collection of keys was dropped, every key is unknown.
       await requireCollections(snapshot);
-      // `dataAsOf` is 0 until the projector has first applied all topics. Until then, a valid key may be missing.
+      // Until the projector has first applied all topics, `dataAsOf` is the Unix epoch, and a valid key may be missing.
       const isFirstLoad = snapshot.dataAsOf.getTime() === 0;
       if (isFirstLoad) throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
       throw refuseKey(req, caller);

@@ -1,7 +1,7 @@
 import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 import { type OnUnreadable, readListed } from '../store/readable.ts';
 
-/** The approximate length of a piece of text. Many small writes would cost more than the JSON. */
+/** The approximate length of a piece of text. Many small writes would take more time than making the JSON. */
 export const chunkLength = 32_768;
 
 /** An object with one array. */

@@ -16,16 +16,16 @@ import type { Event } from '../../../tests/support/events.ts';
 import type { Chunk } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 
-type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; skipped?: Chunk['skipped'] };
+type Options = { data?: Data; overrides?: (store: Store) => Partial<Store>; skipped?: Chunk['skipped'] };
 
 /** Applies one batch. Returns the ids that are then stored, those of the applied changes, and the rejected records. */
 async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) {
-  const { data = emptyData(), plant = () => ({}), skipped = new Map() } = options;
+  const { data = emptyData(), overrides = () => ({}), skipped = new Map() } = options;
   const store = memoryStore(data);
   const notRefreshed: string[] = [];
   const deps = engineDeps(
-    { ...store, ...plant(store) },
-    { onNotRefreshed: (of, id, reason) => notRefreshed.push(`${of} ${id}: ${reason}`) },
+    { ...store, ...overrides(store) },
+    { onNotRefreshed: (dependentKind, id, reason) => notRefreshed.push(`${dependentKind} ${id}: ${reason}`) },
   );
   const { changes, rejected } = await applyRecords(deps, kind, records, skipped);
   return {
@@ -39,11 +39,8 @@ async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) 
 const names = ['1', '2', '3', 'bad', '5', '6', '7'];
 const badOffset = 4;
 /** A bad record among neighbours in its batch. */
-const withBadRecord = (
-  kind: Kind,
-  prefix: string,
-  fields: (id: string) => Event['data'] = () => ({ id: '' }),
-) => names.map((name, index) => recordOf(created(kind, prefix + name, fields(prefix + name)), index + 1));
+const withBadRecord = (kind: Kind, prefix: string, fields: (id: string) => Event['data']) =>
+  names.map((name, index) => recordOf(created(kind, prefix + name, fields(prefix + name)), index + 1));
 const neighbours = (prefix: string) => names.filter((name) => name !== 'bad').map((name) => prefix + name);
 const tickets = () =>
   withBadRecord('ticket', 'ti_', (id) => ({ id, title: id, requesterId: id.replace('ti', 'con') }));
@@ -56,10 +53,12 @@ const givenContacts = (): Data => {
   return data;
 };
 
-/** The same tickets; the parser throws at the headers of the bad one, which end too early. */
+/** The same tickets, but the headers of the bad one end too early. */
 const withBrokenHeaders = () =>
-  tickets().with(badOffset - 1, { ...(tickets()[3] as KafkaRecord), headers: Buffer.from([4, 200]) });
-/** The contacts, and a conversation of the bad ticket at whose instant every join of that ticket throws. */
+  tickets().map((record) =>
+    record.position.offset === badOffset ? { ...record, headers: Buffer.from([4, 200]) } : record,
+  );
+/** Adds a conversation whose broken `updatedAt` makes every join of the bad ticket throw. */
 const givenEdited = (data = givenContacts()): Data => {
   const state = { id: 'conv_edited', ticketId: 'ti_bad', channelId: 'chan_1', updatedAt: 'broken' };
   data.get('conversation')?.set(state.id, { ...storedDocument(state), byCreated: '1 conv_edited' });
@@ -67,14 +66,19 @@ const givenEdited = (data = givenContacts()): Data => {
   return data;
 };
 
-const isBad = (args: unknown) => JSON.stringify(args).includes('_bad');
-const throwsFor =
-  (error: Error, matches: (args: unknown) => boolean = isBad) =>
-  <T extends unknown[], R>(original: (...args: T) => Promise<R>) =>
-  async (...args: T): Promise<R> => {
-    if (matches(args)) throw error;
+const areBad = (args: unknown[]) => JSON.stringify(args).includes('_bad');
+
+type Method = 'readCurrent' | 'write' | 'findDependents' | 'findDependentsPage';
+
+/** Overrides a method of the store: a call throws the error if its arguments name the bad entity, or meet `when`. */
+function failing(store: Store, method: Method, error: Error, when = areBad): Partial<Store> {
+  const original = store[method] as (...args: unknown[]) => Promise<unknown>;
+  const override = async (...args: unknown[]) => {
+    if (when(args)) throw error;
     return original(...args);
   };
+  return { [method]: override };
+}
 
 const thrown = (step: string, name: string) => ({
   offset: badOffset,
@@ -100,20 +104,17 @@ describe('a record for which the code throws becomes a dead letter without its n
     });
   });
 
-  const throwBsonError = throwsFor(new BSON.BSONError('canary'));
+  const bsonError = new BSON.BSONError('canary');
   test.each<[string, (store: Store) => Partial<Store>]>([
-    ['reading a stored document', ({ readCurrent }) => ({ readCurrent: throwBsonError(readCurrent) })],
-    ['writing a document', ({ write }) => ({ write: throwBsonError(write) })],
-    ['finding its dependents', ({ findDependents }) => ({ findDependents: throwBsonError(findDependents) })],
+    ['reading a stored document', (store) => failing(store, 'readCurrent', bsonError)],
+    ['writing a document', (store) => failing(store, 'write', bsonError)],
+    ['finding its dependents', (store) => failing(store, 'findDependents', bsonError)],
     [
       'refreshing its many dependents',
-      ({ findDependentsPage }) => ({
-        findDependents: async () => null,
-        findDependentsPage: throwBsonError(findDependentsPage),
-      }),
+      (store) => ({ findDependents: async () => null, ...failing(store, 'findDependentsPage', bsonError) }),
     ],
-  ])('in %s', async (_, plant) => {
-    const { stored, changes, rejected } = await apply('contact', contacts(), { plant });
+  ])('in %s', async (_, overrides) => {
+    const { stored, changes, rejected } = await apply('contact', contacts(), { overrides });
     expect(stored).toEqual(expect.arrayContaining(neighbours('con_')));
     expect({ changes, rejected }).toEqual({
       changes: neighbours('con_'),
@@ -129,7 +130,7 @@ describe('a record for which the code throws becomes a dead letter without its n
     );
     const { changes, rejected } = await apply('contact', deletions, {
       data,
-      plant: ({ write }) => ({ write: throwBsonError(write) }),
+      overrides: (store) => failing(store, 'write', bsonError),
     });
     expect({ changes, rejected }).toEqual({
       changes: neighbours('con_'),
@@ -152,14 +153,14 @@ test('a change is applied even if the code cannot join a dependent document', as
 });
 
 test('an error of a server fails the batch without a dead letter', async () => {
-  const loseConnection = throwsFor(new MongoNetworkError('connection closed'));
-  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: loseConnection(write) }) });
+  const outage = new MongoNetworkError('connection closed');
+  const applying = apply('contact', contacts(), { overrides: (store) => failing(store, 'write', outage) });
   await expect(applying).rejects.toThrow('connection closed');
 });
 
 test('a broken invariant of the engine fails the batch without a dead letter', async () => {
-  const breakInvariant = throwsFor(new AssertionError({ message: 'of the engine' }));
-  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: breakInvariant(write) }) });
+  const broken = new AssertionError({ message: 'of the engine' });
+  const applying = apply('contact', contacts(), { overrides: (store) => failing(store, 'write', broken) });
   await expect(applying).rejects.toThrow('of the engine');
 });
 
@@ -169,10 +170,8 @@ test('an error of code that occurs only once makes no dead letter', async () => 
     calls += 1;
     return calls === 1;
   };
-  const throwOnce = throwsFor(new TypeError('of a driver'), isFirstCall);
-  const [first] = contacts();
-  const plant = ({ write }: Store) => ({ write: throwOnce(write) });
-  expect(await apply('contact', first ? [first] : [], { plant })).toMatchObject({
+  const overrides = (store: Store) => failing(store, 'write', new TypeError('of a driver'), isFirstCall);
+  expect(await apply('contact', contacts().slice(0, 1), { overrides })).toMatchObject({
     stored: ['con_1'],
     rejected: [],
   });
@@ -180,14 +179,13 @@ test('an error of code that occurs only once makes no dead letter', async () => 
 
 test('an outage at the second attempt of a change fails the batch without a dead letter', async () => {
   const failures = [new TypeError('of a driver'), new MongoNetworkError('connection closed')];
-  const plant = ({ write }: Store): Partial<Store> => ({
+  const overrides = ({ write }: Store): Partial<Store> => ({
     write: (...args) => {
       const failure = failures.shift();
       return failure ? Promise.reject(failure) : write(...args);
     },
   });
-  const [first] = contacts();
-  const applying = apply('contact', first ? [first] : [], { plant });
+  const applying = apply('contact', contacts().slice(0, 1), { overrides });
   await expect(applying).rejects.toThrow('connection closed');
 });
 

@@ -22,7 +22,7 @@ const fetching = (partition: number) => {
 
 type Log = { low?: number; end?: number; topicId?: string; leaderEpoch?: number };
 
-/** A partition after one without a gap, and a gap detector for its log. */
+/** A gap detector of two partitions. Only the log of the second, t/0, depends on the test. */
 function createTestDetector(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
   const otherPartition = fetching(1);
   const partition = fetching(0);
@@ -37,7 +37,7 @@ function createTestDetector(epochEnds: () => Promise<EpochEnd | null> = async ()
   return {
     fetchState: partition.fetchState,
     asked,
-    /** The gaps that the last of several calls has found. */
+    /** Calls the detector `times` times. Returns the text of the gaps of the last call; null without a gap. */
     detect: async ({ low = 0, end = 9, topicId, leaderEpoch = 2 }: Log, times = 1) => {
       const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
       const ends = new Map([
@@ -106,21 +106,24 @@ describe('the gap detector', () => {
   });
 
   test.each([
-    ['has all applied records', { leaderEpoch: 2, endOffset: 5 }, null],
     ['has lost records, even if it has grown again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['lacks the applied epoch', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
-  ])('compares the log of each new leader, which %s', async (_, epochEnd, message) => {
+  ])('reports a gap if the log of a new leader %s', async (_, epochEnd, message) => {
     const { fetchState, asked, detect } = createTestDetector(async () => epochEnd);
-    const log = { leaderEpoch: 3 };
-    const lastGap = await detect(log, gapConfirmationsMin);
-    if (message === null) expect(lastGap).toBeNull();
-    else expect(lastGap).toMatch(message);
-    // Nothing of the new leader is applied before its log is known to contain everything.
-    expect(fetchState.comparedEpoch).toBe(message === null ? 3 : 2);
-    expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
+    expect(await detect({ leaderEpoch: 3 }, gapConfirmationsMin)).toMatch(message);
+    // The worker applies no record of the new leader before its epoch counts as compared.
+    expect(fetchState.comparedEpoch).toBe(2);
+    expect(asked).toHaveLength(gapConfirmationsMin);
   });
 
-  test('the detector asks again if the answer is missing or outdated', async () => {
+  test('asks a new leader once if its log has all applied records', async () => {
+    const { fetchState, asked, detect } = createTestDetector(async () => ({ leaderEpoch: 2, endOffset: 5 }));
+    expect(await detect({ leaderEpoch: 3 }, gapConfirmationsMin)).toBeNull();
+    expect(fetchState.comparedEpoch).toBe(3);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('asks again if the answer is missing or outdated', async () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
@@ -149,7 +152,7 @@ describe('the gap detector', () => {
     expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });
 
-  test('the detector asks only after a change of leader, once a record was read', async () => {
+  test('asks only after a change of leader, once a record was read', async () => {
     const { fetchState, asked, detect } = createTestDetector();
     await detect({});
     fetchState.leaderEpoch = -1;
@@ -176,7 +179,11 @@ describe('a gap', () => {
       { low: 4, epochEnd: { leaderEpoch: 1, endOffset: 2 } },
       { kind: 'diverged', from: 4, to: 4 },
     ],
-    ['has all records if the topic is another one', { topicId: 'new' }, { kind: 'replaced', from: 0, to: 4 }],
+    [
+      'of a topic with a different id contains every record that was read',
+      { topicId: 'new' },
+      { kind: 'replaced', from: 0, to: 4 },
+    ],
   ])('%s', (_, changes, expected) => {
     const gap = findGap(read, { ...log, ...changes });
     expect(gap).toEqual(expected && { ...place, ...('topicId' in changes ? changes : {}), ...expected });

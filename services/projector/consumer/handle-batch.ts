@@ -67,7 +67,7 @@ export function handleBatch(
   assignment.updateFetching(assigned);
 }
 
-/** Leaves out the batches after the load of a build, because the build fetches them again once it is loaded. */
+/** Drops the batches from the load end of a build on. The build fetches them once all its partitions are loaded. */
 function beforeLoadEnd(fetched: PartitionFetch, loadEnd: number): FetchResult {
   const firstLater = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
   if (!firstLater) return fetched;

@@ -36,8 +36,8 @@ const idsPerRead = 1_000;
 
 /**
  * Purges the dead letters of deleted entities. They may contain personal data, and a redrive would have no effect. Call
- * it once the deletion and the bytes of the caller's own dead letters are durable: Invariant 14 in
- * docs/internals/retention.md. The ledger names `by` as the cause of the purge.
+ * it once the deletion and the bytes of the caller's own dead letters are durable. Otherwise a crash could leave such
+ * bytes behind: Invariant 14 in docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withCommandLimit((limit) => eraseCovered(deps, erasures, by, limit));
@@ -162,11 +162,9 @@ function revocableErasure(kind: Kind, stored: StoredEnvelope, deletions: Deletio
   const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
   if (deletedAt) versions.push(deletedVersion(stored));
   const newestDeletedVersion = Math.max(...versions);
-  const positions: (Position | null | undefined)[] = deletions.map((deletion) => deletion.position);
-  if (deletedAt) positions.push(position, tombstonePosition);
-  const latestDeletionMs = Math.max(
-    ...positions.map((deletedAtPosition) => deletedAtPosition?.timestampMs ?? 0),
-  );
+  const deletionPositions: (Position | null | undefined)[] = deletions.map((deletion) => deletion.position);
+  if (deletedAt) deletionPositions.push(position, tombstonePosition);
+  const latestDeletionMs = Math.max(...deletionPositions.map((known) => known?.timestampMs ?? 0));
   const covers: Erasure['covers'] = (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
     if (versioned?.id !== id) return timestampMs <= latestDeletionMs;

@@ -21,13 +21,13 @@ test('only the content of a message and an answer have no length limit', () => {
 test.each(boundedTexts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
   '$kind, $path: a text beyond its limit is rejected with path, rule and limit',
   ({ path, issueAt }) => {
-    const bound = lengthMax(path);
-    if (bound === undefined) throw new Error(`add the limit of ${path} to tests/support/bounded-fields.ts`);
-    expect(issueAt(bound)).toBeNull();
-    const issue = `${path.replaceAll(/\.\d+/g, '[]')}: must have ${bound} characters or fewer`;
-    expect(issueAt(bound + 1)).toBe(issue);
+    const limit = lengthMax(path);
+    if (limit === undefined) throw new Error(`add the limit of ${path} to tests/support/bounded-fields.ts`);
+    expect(issueAt(limit)).toBeNull();
+    const issue = `${path.replaceAll(/\.\d+/g, '[]')}: must have ${limit} characters or fewer`;
+    expect(issueAt(limit + 1)).toBe(issue);
     // A character of two UTF-16 units, which takes four bytes, counts twice.
-    expect(issueAt(bound + 2, '😀')).toContain(issue);
+    expect(issueAt(limit + 2, '😀')).toContain(issue);
   },
 );
 
@@ -50,20 +50,20 @@ test.each(boundedFields)('$kind, $path: a rejection never quotes the value', ({ 
   expect(issueWith('canary') ?? '').not.toContain('canary');
 });
 
-const answer = (mebibytes: number) =>
+const parseAnswer = (mebibytes: number) =>
   parse('qa', withData('qa', { ...examples.qa, answer: 'x'.repeat(mebibytes * mebibyte) }));
 
 test('a state that is too large for a document is rejected with the limit', () => {
-  expect(answer(8.1)).toEqual({
+  expect(parseAnswer(8.1)).toEqual({
     rejected: { reason: 'too_large', detail: 'data: takes more than 8388608 bytes in MongoDB' },
   });
 });
 
 test('a state of several mebibytes that fits a document is accepted', () => {
-  expect(answer(7.9)).toHaveProperty('change');
+  expect(parseAnswer(7.9)).toHaveProperty('change');
 });
 
-test('no state of a record below the measured size is too large', () => {
+test('a state fits a document if its record is too small to be measured', () => {
   // The list that grows most in BSON, at its maximum length, and a text that fills the record.
   const attachments = Array.from({ length: itemsMax }, (_, index) => ({
     id: String(index),
@@ -78,30 +78,32 @@ test('no state of a record below the measured size is too large', () => {
 });
 
 describe('a value that takes much memory', () => {
-  const structured = (value: string | Buffer) => parse('tag', record(Buffer.from(value)));
-  const dataWith = (history: string) => `{"id":"tag_1","name":"A","history":${history}}`;
-  const withHistory = (history: string) =>
-    JSON.stringify(attributes).replace(/}$/, `,"data":${dataWith(history)}}`);
-  const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
+  const parseValue = (value: string | Buffer) => parse('tag', record(Buffer.from(value)));
+  /** The data of a tag with one more field, which the parser ignores. */
+  const dataWith = (field: string) => `{"id":"tag_1","name":"A","further":${field}}`;
+  const eventWith = (field: string) =>
+    JSON.stringify(attributes).replace(/}$/, `,"data":${dataWith(field)}}`);
+  /** An array that counts as this number of values or two more, by its commas and opening brackets. */
+  const arrayOf = (values: number) => `[${'{},'.repeat(values / 2)}{}]`;
 
   test('is rejected before it is parsed', () => {
     const rejected = { rejected: { reason: 'too_large', detail: containing('value: ') } };
     // The bytes are no JSON, so only the size can be the reason.
-    expect(structured(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
-    expect(structured(Buffer.alloc(jsonBytesMax))).toMatchObject({ rejected: { reason: 'not_json' } });
-    expect(structured(withHistory(values(jsonValuesMax)))).toMatchObject(rejected);
-    expect(structured(withHistory(values(jsonValuesMax - 100)))).toHaveProperty('change');
+    expect(parseValue(Buffer.alloc(jsonBytesMax + 1))).toMatchObject(rejected);
+    expect(parseValue(Buffer.alloc(jsonBytesMax))).toMatchObject({ rejected: { reason: 'not_json' } });
+    expect(parseValue(eventWith(arrayOf(jsonValuesMax)))).toMatchObject(rejected);
+    expect(parseValue(eventWith(arrayOf(jsonValuesMax - 100)))).toHaveProperty('change');
   });
 
   test('is measured after base64 is decoded', () => {
-    const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
-    expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
+    const data_base64 = Buffer.from(dataWith(arrayOf(jsonValuesMax))).toString('base64');
+    expect(parseValue(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
       rejected: { reason: 'too_large', detail: containing('data: ') },
     });
   });
 
   test('is not a long text of commas, brackets and quotes', () => {
     const text = JSON.stringify('",[{\\'.repeat(jsonValuesMax));
-    expect(structured(withHistory(text))).toHaveProperty('change');
+    expect(parseValue(eventWith(text))).toHaveProperty('change');
   });
 });

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { type Applied, progressOf, readWatermark, type Saved } from '../../../shared/control/progress.ts';
+import { type Applied, type LastSave, progressOf, readWatermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
@@ -77,7 +77,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
-      const saved: Saved = { cause: cause ?? null, waitingSince, processId };
+      const saved: LastSave = { cause: cause ?? null, waitingSince, processId };
       if (throttledMs !== undefined) saved.throttledMs = throttledMs;
       const applied: Applied = { position };
       if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;
