@@ -12,7 +12,7 @@ import { commandsIn } from '../operations/deployment.ts';
 import { configs } from './config.ts';
 import { type Context, type Output, type SelectVerb, withMongo } from './context.ts';
 import { type OperatorVerb, outputOfRefusal, withKafkaAndMongo } from './operate.ts';
-import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
+import { exampleHelp, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
 type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefined };
@@ -36,7 +36,7 @@ export function addAccept(program: Command, select: SelectVerb): void {
         'truncated: a rebuild may start without records that Kafka has lost. lost: collections stay as a restore has left\n' +
         'them.',
     )
-    .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
+    .addHelpText('after', exampleHelp('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {
       const verb = needsKafka.includes(finding) ? withKafkaAndMongo(acceptOnKafka) : acceptOnMongo;
       select(verb, { finding, generation, ...options });

@@ -41,7 +41,7 @@ import {
   type Output,
   type SelectVerb,
 } from './context.ts';
-import { example, jsonOption } from './options.ts';
+import { exampleHelp, jsonOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
 const roles = ['projector', 'api', 'cli'] as const;
@@ -56,7 +56,7 @@ export function addCheck(program: Command, select: SelectVerb): void {
     .addArgument(new Argument('[role]', 'whose settings the environment has').choices(roles).default('cli'))
     .addOption(jsonOption())
     .addHelpText('after', '\nRun it in the environment of that service. Exit code 1 if a line failed.')
-    .addHelpText('after', example('check', 'check projector'))
+    .addHelpText('after', exampleHelp('check', 'check projector'))
     .action((role, options) => select(check, { role, ...options }));
 }
 

@@ -10,7 +10,7 @@ import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { SelectVerb } from './context.ts';
 import { type ControlVerb, type ReadModelVerb, withControlDatabase, withReadModel } from './operate.ts';
-import { example, jsonOption } from './options.ts';
+import { exampleHelp, jsonOption } from './options.ts';
 import { type Json, lines, output, rows } from './output.ts';
 
 export function addExplain(program: Command, select: SelectVerb): void {
@@ -23,7 +23,7 @@ export function addExplain(program: Command, select: SelectVerb): void {
     .argument('<id>', 'the id of a document of any kind, or the Request-Id of a request that named one')
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if there is no document and no dead letter.')
-    .addHelpText('after', example('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
+    .addHelpText('after', exampleHelp('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((id, options) => select(withReadModel(printExplanation), { ...options, id }));
 }
 
@@ -33,7 +33,7 @@ export function addTrace(program: Command, select: SelectVerb): void {
     .description('print the stored trace of one API request')
     .argument('<Request-Id>', 'from the Request-Id header of the response', parseRequestId)
     .addOption(jsonOption())
-    .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
+    .addHelpText('after', exampleHelp('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
     .action((requestId, options) => select(withControlDatabase(printTrace), { requestId, ...options }));
 }
 

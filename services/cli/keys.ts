@@ -15,7 +15,7 @@ import {
   withKafka,
 } from './context.ts';
 import { type ReadModelVerb, withReadModel } from './operate.ts';
-import { example, jsonOption, parseName, parseOrgId, wholeNumber, whyOption } from './options.ts';
+import { exampleHelp, jsonOption, parseName, parseOrgId, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, select: SelectVerb): void {
@@ -28,7 +28,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
     .description('print the id, organization, mode, state, limit and name of each key; no tokens are stored')
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
-    .addHelpText('after', example('keys list --org org_1'))
+    .addHelpText('after', exampleHelp('keys list --org org_1'))
     .action((options) => select(withReadModel(list), options));
   addCreate(group, select);
   group
@@ -43,7 +43,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
       '\nIt stops working once a projector has applied the event; "keys block" stops it at once. A key of the source system\n' +
         'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
-    .addHelpText('after', example('keys archive key_01K3QZ8M4T'))
+    .addHelpText('after', exampleHelp('keys archive key_01K3QZ8M4T'))
     .action((id, options) => select(withReadModel(archive), { id, ...options }));
   group
     .command('block')
@@ -55,13 +55,13 @@ export function addKeys(program: Command, select: SelectVerb): void {
       '\nIt stays blocked until "keys unblock", even after a promotion or a rollback. So does its token, which the API\n' +
         'refuses whatever other key has it, even once this key is deleted.',
     )
-    .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
+    .addHelpText('after', exampleHelp('keys block key_1 --why "leaked in a public repository"'))
     .action((id, options) => select(withReadModel(blockVerb), { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
     .argument('<id>', 'as "keys list" prints it')
-    .addHelpText('after', example('keys unblock key_1'))
+    .addHelpText('after', exampleHelp('keys unblock key_1'))
     .action((id) => select(withReadModel(unblock), { id }));
 }
 
@@ -84,7 +84,7 @@ function addCreate(group: Command, select: SelectVerb): void {
       '\nIts token is printed first, and works once the verb has ended with exit code 0 and a projector has applied the event.\n' +
         'Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
-    .addHelpText('after', example('keys create --org org_1 --name Export --rate-limit 1000'))
+    .addHelpText('after', exampleHelp('keys create --org org_1 --name Export --rate-limit 1000'))
     .action(({ org, ...options }) => select(create, { orgId: org, ...options }));
 }
 

@@ -9,8 +9,8 @@ import { lines } from './output.ts';
 
 export const jsonOption = () => new Option('--json', 'print JSON');
 
-/** Example command lines for the help of a verb, each after the name of the program. */
-export const example =
+/** Help text with example command lines, each after the name of the program. For `addHelpText`. */
+export const exampleHelp =
   (...commands: string[]) =>
   ({ command }: AddHelpTextContext): string => {
     let program: CommandUnknownOpts = command;
@@ -19,14 +19,17 @@ export const example =
     return `\nExample${commands.length > 1 ? 's' : ''}:\n${lines(examples)}`;
   };
 
+/** A number of 15 digits is always a safe integer. */
+const safeDigits = /^\d{1,15}$/;
+
+/** A parser of whole numbers. A maximum of `Number.MAX_SAFE_INTEGER` is no limit for the user. */
 export const wholeNumber =
   (max: number, min = 1) =>
   (text: string): number => {
     const value = Number(text);
-    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(
-      `It takes a whole number ${max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`}.`,
-    );
+    if (safeDigits.test(text) && value >= min && value <= max) return value;
+    const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`;
+    throw new InvalidArgumentError(`It takes a whole number ${range}.`);
   };
 
 export function parseOrgId(text: string): string {

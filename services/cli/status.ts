@@ -4,7 +4,7 @@ import { type Counts, pendingText, readCounts } from '../operations/counts.ts';
 import { type Report, watchReports } from '../operations/report.ts';
 import type { Context, Output, SelectVerb } from './context.ts';
 import { withStatusFacts } from './operate.ts';
-import { example, jsonOption } from './options.ts';
+import { exampleHelp, jsonOption } from './options.ts';
 import { type Json, lines, output, table } from './output.ts';
 import { renderReport } from './render-report.ts';
 
@@ -19,7 +19,7 @@ export function addStatus(program: Command, select: SelectVerb): void {
     .option('--partitions', 'print every partition, not only those that lag')
     .option('--check', 'exit with code 1 unless all is well')
     .addOption(jsonOption())
-    .addHelpText('after', example('status', 'status --check', 'status --json | jq .deadLetters'))
+    .addHelpText('after', exampleHelp('status', 'status --check', 'status --json | jq .deadLetters'))
     .action((options) => select(printStatus, options));
 }
 

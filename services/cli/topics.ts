@@ -4,7 +4,7 @@ import { topicsOf } from '../../shared/kafka/topics.ts';
 import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { configs } from './config.ts';
 import { type Context, type Output, type SelectVerb, withKafka } from './context.ts';
-import { example, wholeNumber } from './options.ts';
+import { exampleHelp, wholeNumber } from './options.ts';
 import { lines } from './output.ts';
 
 export function addTopics(program: Command, select: SelectVerb): void {
@@ -28,7 +28,7 @@ export function addTopics(program: Command, select: SelectVerb): void {
     )
     .addHelpText(
       'after',
-      example(
+      exampleHelp(
         'topics create --partitions 12',
         'topics create --replication-factor 3 --min-insync-replicas 2',
       ),

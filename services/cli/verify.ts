@@ -5,7 +5,7 @@ import type { DifferingDocument, VerifyResult } from '../operations/verify/resul
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
 import { type Context, type SelectVerb, UsageError } from './context.ts';
 import { outputOfRefusal, withReadModel } from './operate.ts';
-import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
+import { exampleHelp, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addVerify(program: Command, select: SelectVerb): void {
@@ -31,7 +31,7 @@ export function addVerify(program: Command, select: SelectVerb): void {
     )
     .addHelpText(
       'after',
-      example(
+      exampleHelp(
         'verify',
         'verify --repair',
         'verify ticket --repair --pace 500 --why "tickets show the company"',

@@ -14,7 +14,7 @@ import {
 } from '../../operations/dead-letters/selection.ts';
 import type { SelectVerb } from '../context.ts';
 import { withReadModel } from '../operate.ts';
-import { example, jsonOption, parseOrgId, wholeNumber, whyOption } from '../options.ts';
+import { exampleHelp, jsonOption, parseOrgId, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
 
@@ -53,7 +53,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
   withFilters(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
-    .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
+    .addHelpText('after', exampleHelp('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
     .action(({ limit, json, ...filter }) => select(withReadModel(verbs.list), { filter, limit, json }));
   group
     .command('show')
@@ -65,7 +65,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
       'after',
       '\nThe bytes of a record above 8 MB, or beyond the share of its topic, are in Kafka alone.',
     )
-    .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
+    .addHelpText('after', exampleHelp('dead-letters show support.contacts/0/17@1795503600000'))
     .action((id, options) => select(withReadModel(verbs.show), { id, ...options }));
   addRedrive(group, select);
   addPurge(group, select);
@@ -84,7 +84,7 @@ function addRedrive(group: Command, select: SelectVerb): void {
     )
     .addHelpText(
       'after',
-      example(
+      exampleHelp(
         'dead-letters redrive support.contacts/0/17@1795503600000',
         'dead-letters redrive --topic support.contacts --dry-run',
       ),
@@ -104,7 +104,7 @@ function addPurge(group: Command, select: SelectVerb): void {
       '\nThe ledger keeps the position and the reason of each, the operator and the time. A rebuild that reads the record\n' +
         'again stores no dead letter.',
     )
-    .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
+    .addHelpText('after', exampleHelp('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
       select(withReadModel(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
@@ -126,7 +126,10 @@ function addSkip(group: Command, select: SelectVerb): void {
       '\nApplies to every generation that has not applied the record. Its projector skips the record once the batch of the\n' +
         'record has failed again. "redrive" applies it later.',
     )
-    .addHelpText('after', example('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'))
+    .addHelpText(
+      'after',
+      exampleHelp('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'),
+    )
     .action((place, options) => select(withReadModel(skip), { place, ...options }));
 }
 

@@ -3,7 +3,7 @@ import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { SelectVerb } from '../context.ts';
 import { withKafkaAndMongo, withReadModel } from '../operate.ts';
-import { example, jsonOption, wholeNumber, whyOption } from '../options.ts';
+import { exampleHelp, jsonOption, wholeNumber, whyOption } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
 
@@ -34,20 +34,20 @@ function addBuilding(group: Command, select: SelectVerb): void {
     .description('check that a rebuild is safe, and register a new generation')
     .addOption(whyWithDefault('a rebuild'))
     .addOption(jsonOption())
-    .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))
+    .addHelpText('after', exampleHelp('rebuild start', 'rebuild start --why "tickets show their severity"'))
     .action((options) => select(withKafkaAndMongo(verbs.start), options));
   group
     .command('status')
     .description('print the verdict, the findings with their fixes, and each generation with its progress')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
-    .addHelpText('after', example('rebuild status', 'rebuild status --watch'))
+    .addHelpText('after', exampleHelp('rebuild status', 'rebuild status --watch'))
     .action((options) => select(verbs.status, options));
   group
     .command('history')
     .description('print every change of a generation: who, when, from which state to which, and why')
     .addOption(jsonOption())
-    .addHelpText('after', example('rebuild history'))
+    .addHelpText('after', exampleHelp('rebuild history'))
     .action((options) => select(withReadModel(verbs.history), options));
 }
 
@@ -62,7 +62,7 @@ function addComparing(group: Command, select: SelectVerb): void {
       'after',
       '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
     )
-    .addHelpText('after', example('rebuild await 2 --timeout 7200'))
+    .addHelpText('after', exampleHelp('rebuild await 2 --timeout 7200'))
     .action((generation, options) =>
       select(withKafkaAndMongo(verbs.awaitGeneration), { generation, ...options }),
     );
@@ -77,7 +77,7 @@ function addComparing(group: Command, select: SelectVerb): void {
       '\nA field is a path such as joined.tags or state.title, or a class: missing, extra, state, joined, sort-key, ' +
         'pending, refs, version, unreadable.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
     )
-    .addHelpText('after', example('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
+    .addHelpText('after', exampleHelp('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
     .action((generation, options) => select(withKafkaAndMongo(verbs.compare), { generation, ...options }));
 }
 
@@ -104,10 +104,10 @@ function addSwitching(group: Command, select: SelectVerb): void {
       );
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')
-    .addHelpText('after', example('rebuild promote 2 --dry-run', 'rebuild promote 2'));
+    .addHelpText('after', exampleHelp('rebuild promote 2 --dry-run', 'rebuild promote 2'));
   switching('rollback', 'a rollback')
     .description('serve the standby again')
-    .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'));
+    .addHelpText('after', exampleHelp('rebuild rollback 1 --why "tickets lack their tags"'));
   group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
@@ -117,7 +117,7 @@ function addSwitching(group: Command, select: SelectVerb): void {
     .addOption(timeoutOption('wait this long for its readers and projectors', 60))
     .addOption(whyWithDefault('a drop'))
     .addOption(jsonOption())
-    .addHelpText('after', example('rebuild drop 1'))
+    .addHelpText('after', exampleHelp('rebuild drop 1'))
     .action((generation, options) => select(withKafkaAndMongo(verbs.drop), { generation, ...options }));
 }
 
@@ -130,7 +130,7 @@ function addKeeping(group: Command, select: SelectVerb): void {
     .argument('[generations...]', 'the numbers of those that have projectors; may be none')
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
-    .addHelpText('after', example('rebuild keeps 1 2'))
+    .addHelpText('after', exampleHelp('rebuild keeps 1 2'))
     .action((generations, options) => select(keeps, { kept: generations.map(generationNumber), ...options }));
 }
 
