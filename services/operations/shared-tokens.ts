@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import type { GenerationRegistry } from '../../shared/control/generations.ts';
-import { keyOfToken, readTokenOwners, type TokenOwners } from '../../shared/keys/token-keys.ts';
+import { readTokenOwners, resolveToken, type TokenOwners } from '../../shared/keys/token-keys.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 
 /** One reading examines at most this many tokens that several keys have. */
@@ -22,7 +22,7 @@ export async function readSharedTokens(
   const hashes = [...(await readSharedHashes(database)), ...(await readBlockedHashes(control))];
   if (hashes.length === 0) return [];
   const tokens = await readTokenOwners(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
-  return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
+  return [...tokens.values()].filter((token) => resolveToken(token) === 'shared_token');
 }
 
 /** The hashes of the tokens that several keys have. */

@@ -46,7 +46,7 @@ export const sameTokenMax = 10;
  * takes over the token of another one. If several active keys of one organization have the token, it belongs to the
  * first by id. A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
  */
-export function keyOfToken({ candidates, hasMore, isBlocked }: TokenOwners): KeyCandidate | TokenRefusal {
+export function resolveToken({ candidates, hasMore, isBlocked }: TokenOwners): KeyCandidate | TokenRefusal {
   if (hasMore) return 'shared_token';
   const first = candidates.find(({ state }) => state === 'active');
   if (!first) return 'unknown';

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import {
   type Caller,
-  keyOfToken,
   readTokenOwners,
+  resolveToken,
   type TokenRefusal,
 } from '../../../shared/keys/token-keys.ts';
 import { type ReadOptions, readWithRetries } from '../store/deadline.ts';
@@ -98,7 +98,7 @@ export async function findCallers(
 ): Promise<Map<string, Caller | TokenRefusal>> {
   const tokens = await readTokenOwners(control, authDatabase, hashes, limits);
   const callers = [...tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
-    const key = keyOfToken(token);
+    const key = resolveToken(token);
     if (typeof key === 'string') return [hash, key];
     return [hash, { keyId: key.id, orgId: key.orgId, rateLimit: key.rateLimit }];
   });

@@ -3,7 +3,7 @@ import { type BlockedKey, blockedKeys } from '../../../shared/control/blocked-ke
 import { readRegistry } from '../../../shared/control/generations.ts';
 import { readLost } from '../../../shared/control/manifest.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { keyOfToken, readTokenOwners } from '../../../shared/keys/token-keys.ts';
+import { readTokenOwners, resolveToken } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` contains the documents of the served generation. `cli` is the command that starts the CLI. */
@@ -85,7 +85,7 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
     const hashBatch = hashes.slice(start, start + hashesPerRead);
     const tokens = await readTokenOwners(control, database, hashBatch);
     for (const [hash, token] of tokens) {
-      if (keyOfToken(token) === 'shared_token') refused.add(hash);
+      if (resolveToken(token) === 'shared_token') refused.add(hash);
     }
   }
   return refused;
