@@ -15,11 +15,11 @@ import { projectorConfig } from './config.ts';
 import { shutdownGraceMs } from './consumer/consumer.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
-import { monitorWallClock, restartExitCode, WallClockSet } from './wall-clock.ts';
+import { monitorWallClock, restartExitCode, WallClockChanged } from './wall-clock.ts';
 
 /** Enough for a cluster of some ten brokers. */
 const kafkaConnections = 30;
-/** With 50 percent the projector takes an eighth more processor time, and at most 28 MB less memory. */
+/** With 50 percent, the projector would use an eighth more processor time, and save at most 28 MB of memory. */
 const heapGrowthPercent = 100;
 
 boundHeapGrowth(heapGrowthPercent);
@@ -38,7 +38,7 @@ const stop = onShutdown(logger, closers);
 
 const onFatal = (error: Error) => {
   logger.fatal({ error }, 'the projector cannot continue');
-  stop(error instanceof WallClockSet ? restartExitCode : 1);
+  stop(error instanceof WallClockChanged ? restartExitCode : 1);
 };
 monitorWallClock(onFatal);
 

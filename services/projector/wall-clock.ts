@@ -2,8 +2,8 @@
 export const restartExitCode = 75;
 
 /** The wall clock was set while the process ran. */
-export class WallClockSet extends Error {
-  override name = 'WallClockSet';
+export class WallClockChanged extends Error {
+  override name = 'WallClockChanged';
 }
 
 /**
@@ -18,7 +18,7 @@ const stepMaxMs = 5_000;
  * times out no request for an hour.
  */
 export function monitorWallClock(
-  onSet: (error: WallClockSet) => void,
+  onSet: (error: WallClockChanged) => void,
   wallMs: () => number = () => Date.now(),
   intervalMs = 1_000,
 ): void {
@@ -33,7 +33,7 @@ export function monitorWallClock(
     const direction = stepMs < 0 ? 'back' : 'forward';
     const seconds = Math.round(Math.abs(stepMs) / 1_000);
     const change = `the clock of this host was set ${direction} by ${seconds} s`;
-    onSet(new WallClockSet(`${change}: start the projector again`));
+    onSet(new WallClockChanged(`${change}: start the projector again`));
   }, intervalMs);
   timer.unref();
 }

@@ -10,7 +10,7 @@ const fetching = (partition: number) => {
     comparedEpoch: 2,
     uncomparedEpoch: -1,
     topicId: null as string | null,
-    setCompared: (epoch: number) => {
+    setComparedEpoch: (epoch: number) => {
       fetchState.comparedEpoch = epoch;
     },
     setTopicId: (id: string) => {

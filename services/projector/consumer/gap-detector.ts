@@ -73,7 +73,7 @@ type ComparedState = Pick<
   | 'comparedEpoch'
   | 'uncomparedEpoch'
   | 'topicId'
-  | 'setCompared'
+  | 'setComparedEpoch'
   | 'setTopicId'
 >;
 
@@ -134,7 +134,7 @@ function detectGap(
   if (offset === 0 && log.topicId !== null) fetchState.setTopicId(log.topicId);
   const { leaderEpoch, topicId } = fetchState;
   const gap = findGap({ topic, partition, offset, leaderEpoch, topicId }, log);
-  if (gap === null && log.isCompared) fetchState.setCompared(log.currentEpoch);
+  if (gap === null && log.isCompared) fetchState.setComparedEpoch(log.currentEpoch);
   return gap;
 }
 

@@ -52,7 +52,7 @@ export function handleBatch(
   }
   // The log of the new leader may lack applied records. The gap detector compares it within a second or two.
   if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) {
-    assigned.fetchState.markUncompared(fetched.leaderEpoch);
+    assigned.fetchState.setUncomparedEpoch(fetched.leaderEpoch);
     assignment.backOff(assigned);
     return;
   }

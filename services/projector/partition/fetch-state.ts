@@ -3,23 +3,29 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
-/** The start of a partition, after its log has been compared. The getters of `FetchState` explain the fields. */
+/** The start of a partition, after its log has been compared. */
 export type FetchStart = {
-  /** The first value of `nextOffset`. */
+  /** The offset of the first record to fetch. */
   offset: number;
+  /** The leader epoch of the last record batch before the offset; -1 if it is unknown. */
   leaderEpoch: number;
+  /** The epoch of the leader whose log was compared; -1 if it is unknown. */
   comparedEpoch: number;
+  /** The end of the log. */
   endOffset: number;
+  /** The id of the topic; null if the brokers have no topic ids. */
   topicId: string | null;
 };
 
-/** The result of one fetch from the next offset on. The getters of `FetchState` explain the other fields. */
+/** The result of one fetch from the next offset on. */
 export type FetchResult = {
   /** The batches that have records. */
   batches: RawBatch[];
   /** The offset to fetch after this result. Fetched batches without records come before it. */
   nextOffset: number;
+  /** The latest leader epoch that the fetch has found; -1 if it has found none. */
   leaderEpoch: number;
+  /** The end of the log at the time of the fetch. */
   endOffset: number;
 };
 
@@ -30,7 +36,8 @@ export type FetchResult = {
  *   onFetchSucceeded                    the broker can deliver again
  *   receive                             handle-batch.ts queues the fetched records
  *   onFetchFailed, onFetchThrottled     the broker delivered no records; `status` shows this as the reason
- *   markUncompared, then setCompared    a new leader: gap-detector.ts compares its log before records are queued
+ *   setUncomparedEpoch                  a new leader: its records wait until gap-detector.ts has compared its log
+ *   setComparedEpoch                    the log of the leader has everything that was fetched
  */
 export class FetchState {
   readonly #place: TopicPartition;
@@ -136,12 +143,12 @@ export class FetchState {
   }
 
   /** Sets the epoch of a batch that waits until the log of its leader is compared. */
-  markUncompared(leaderEpoch: number): void {
+  setUncomparedEpoch(leaderEpoch: number): void {
     this.#uncomparedEpoch = leaderEpoch;
   }
 
   /** Sets the epoch of a leader whose log contains everything that was fetched. */
-  setCompared(leaderEpoch: number): void {
+  setComparedEpoch(leaderEpoch: number): void {
     this.#comparedEpoch = leaderEpoch;
   }
 
@@ -160,7 +167,10 @@ export class FetchState {
     this.#isTopicFull = isFull;
   }
 
-  /** Whether the next record comes before `loadEnd` and may be fetched. Otherwise the broker causes no wait. */
+  /**
+   * Whether the next record comes before `loadEnd` and may be fetched. If not, the broker is not the reason why the
+   * partition has no records.
+   */
   isFetchable(loadEnd: number): boolean {
     return !this.#isTopicFull && this.#nextOffset !== null && this.#nextOffset < loadEnd;
   }

@@ -99,9 +99,9 @@ describe('the cause for which the records of a partition wait', () => {
 
   test('is a new leader until its log is compared', () => {
     const partition = startedAt(5);
-    partition.fetchState.markUncompared(4);
+    partition.fetchState.setUncomparedEpoch(4);
     expect(causeOf(partition)).toBe('new_leader');
-    partition.fetchState.setCompared(4);
+    partition.fetchState.setComparedEpoch(4);
     expect(causeOf(partition)).toBe('undelivered');
   });
 

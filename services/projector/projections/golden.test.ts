@@ -65,9 +65,8 @@ function documents(schemas: Schemas = states, stateOf = distinctState) {
       const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
       const state = schemas[kind].parse({ ...examples[kind], ...changes });
       const sortKeys = (resources[kind].sortKeys as (stored: typeof state) => object)(state);
-      const [alone, joined] = [exampleJoin(), exampleJoin(...referenced)].map((example) =>
-        example.whenJoined(kind, changes),
-      );
+      const alone = exampleJoin().whenJoined(kind, changes);
+      const joined = exampleJoin(...referenced).whenJoined(kind, changes);
       const types = [0, 1, 2].map((variant) =>
         typesOf(schemas[kind].parse(stateOf(schemas[kind], kind, variant))),
       );
@@ -78,46 +77,48 @@ function documents(schemas: Schemas = states, stateOf = distinctState) {
 
 type Documents = { [K in Kind]?: unknown };
 
-const read = (path: string): Documents =>
+const readDocuments = (path: string): Documents =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Documents) : {};
-const inJson = (value: object): Documents => JSON.parse(JSON.stringify(value)) as Documents;
-const actual = inJson(documents());
+const toJson = (value: object): Documents => JSON.parse(JSON.stringify(value)) as Documents;
+/** The documents that this code writes. */
+const actual = toJson(documents());
 
-/** The documents that this code must still read and write, by the release that first wrote them, and the one before. */
-const former = { first: read(versionPath), before: read(presentPath) };
+/** The recorded documents of the first release of this version, and of the last release. This code must read both. */
+const recordedFirst = readDocuments(versionPath);
+const recordedLast = readDocuments(presentPath);
 const isNewVersion = !existsSync(versionPath);
 
-/** A recorded document's state, with dates for texts, as a release before has stored it. */
-const storedState = (recorded: Documents, kind: Kind): object => {
-  const { state } = recorded[kind] as { state: object };
+/** The recorded documents of a kind. A new version may change anything, and a new kind has none. */
+const recordedOf = (kind: Kind): unknown[] =>
+  isNewVersion
+    ? []
+    : [recordedFirst, recordedLast].flatMap((recorded) => (kind in recorded ? [recorded[kind]] : []));
+
+/** A recorded state as MongoDB returns it: JSON has a text for each date. */
+const storedState = (recorded: unknown): object => {
+  const { state } = recorded as { state: object };
   const instants = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
   const revive = (_: string, value: unknown) =>
     typeof value === 'string' && instants.test(value) ? new Date(value) : value;
   return JSON.parse(JSON.stringify(state), revive) as object;
 };
 
-/** The fields of former states that this code cannot read: a new one is required. */
+/** The fields without which this code cannot read a recorded state: fields that it newly requires. */
 const unreadable = (kind: Kind): string[] =>
-  Object.values(former).flatMap((recorded) => {
-    if (isNewVersion || !(kind in recorded)) return [];
-    const readBack = readState(kind, storedState(recorded, kind));
+  recordedOf(kind).flatMap((recorded) => {
+    const readBack = readState(kind, storedState(recorded));
     return 'broken' in readBack ? [readBack.broken] : [];
   });
 
-/**
- * The fields that a kind's documents have lost or changed since a release of this version. A new version may change
- * anything.
- */
+/** The fields that a kind's documents have lost, changed or newly require since a release of this version. */
 const broken = (kind: Kind): string[] => [
-  ...Object.values(former).flatMap((recorded) =>
-    isNewVersion || !(kind in recorded) ? [] : documentChanges(recorded[kind], actual[kind]).changed,
-  ),
+  ...recordedOf(kind).flatMap((recorded) => documentChanges(recorded, actual[kind]).changed),
   ...unreadable(kind),
 ];
 
 beforeAll(() => {
   if (!mayWrite || kinds.some((kind) => broken(kind).length > 0)) return;
-  writeFileSync(versionPath, JSON.stringify({ ...actual, ...former.first }));
+  writeFileSync(versionPath, JSON.stringify({ ...actual, ...recordedFirst }));
   writeFileSync(presentPath, JSON.stringify(actual));
   const prettier = ['node_modules/prettier/bin/prettier.cjs', '--write', versionPath, presentPath];
   execFileSync(process.execPath, prettier);
@@ -134,7 +135,7 @@ test.each(kinds)('documents of %s only gain fields within a projection version',
 });
 
 test.each(kinds)('documents of %s are the recorded ones', (kind) => {
-  const recorded = read(presentPath);
+  const recorded = readDocuments(presentPath);
   const { gained } = documentChanges(recorded[kind] ?? {}, actual[kind]);
   if (gained.length > 0)
     throw new Error(
@@ -152,7 +153,7 @@ function withField(schema: z.ZodType): z.ZodType {
   return z.pipe(withField(schema.in as z.ZodType), schema.out);
 }
 
-/** The function as another process has it: with nothing kept from earlier calls. */
+/** `distinctState` as another process has it: loaded again, without state from earlier calls. */
 function distinctStateOfAnotherProcess(): typeof distinctState {
   let loaded = { distinctState };
   jest.isolateModules(() => {
@@ -163,10 +164,10 @@ function distinctStateOfAnotherProcess(): typeof distinctState {
 
 test.each(kinds)('a field that is added to %s is an additive change of this kind only', (kind) => {
   const schemas = { ...states, [kind]: withField(states[kind]) };
-  const present = inJson(documents(schemas, distinctStateOfAnotherProcess()));
+  const extended = toJson(documents(schemas, distinctStateOfAnotherProcess()));
   for (const otherKind of kinds.filter((candidate) => candidate !== kind))
-    expect(present[otherKind]).toEqual(actual[otherKind]);
-  const { gained, changed } = documentChanges(actual[kind], present[kind]);
+    expect(extended[otherKind]).toEqual(actual[otherKind]);
+  const { gained, changed } = documentChanges(actual[kind], extended[kind]);
   expect(changed).toEqual([]);
   expect(new Set(gained)).toEqual(new Set([0, 1, 2].map((variant) => `types[${variant}].added`)));
 });
@@ -203,6 +204,6 @@ test.each([
   { name: 'another type', former: { a: 1 }, present: { a: '1', b: 1 }, gained: ['b'], changed: ['a'] },
   { name: 'a value for null', former: { a: null }, present: { a: 1 }, gained: [], changed: ['a'] },
   { name: 'a longer list', former: { a: [1] }, present: { a: [1, 2] }, gained: [], changed: ['a'] },
-])('$name is distinguished from other changes', ({ former: before, present, gained, changed }) => {
-  expect(documentChanges(before, present)).toEqual({ gained, changed });
+])('$name is distinguished from other changes', ({ former, present, gained, changed }) => {
+  expect(documentChanges(former, present)).toEqual({ gained, changed });
 });
