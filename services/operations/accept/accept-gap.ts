@@ -40,7 +40,7 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
   return {
     seen: continuations.map(({ text }) => text),
     beginnings: continuations.flatMap(({ topic, partition, way, nextOffset: low }) =>
-      low === null || way === 'return' ? [] : [{ topic, partition, low }],
+      low === null || way === 'reread' ? [] : [{ topic, partition, low }],
     ),
     apply: async () => {
       // This comes before the progress moves: after an interruption, the old progress still shows that a topic was

@@ -23,18 +23,18 @@ const described = ({ way, nextOffset, lostFrom }: Continuation) =>
 
 /** The gap that was found, the log as it is when the operator accepts it, and where the partition continues. */
 test.each<[string, Gap[], Log, string]>([
-  ['at the first lost record of a diverged log', [diverged], log(0, 9), 'return 5, lost from 5'],
+  ['at the first lost record of a diverged log', [diverged], log(0, 9), 'reread 5, lost from 5'],
   [
     'at the end of a diverged log that has lost more records since',
     [diverged],
     log(0, 3),
-    'return 3, lost from 3',
+    'reread 3, lost from 3',
   ],
   [
     'at the present beginning of a diverged log that has lost its first records since',
     [diverged],
     log(6, 9),
-    'return 6, lost from 5',
+    'reread 6, lost from 5',
   ],
   ['after the deleted records', [deleted], log(12, 20), 'skip 12, lost from null'],
   [
@@ -77,7 +77,7 @@ test('records that were read but not applied before the gap are applied if the l
   const unfinished = [{ ...place, applied: { position: 3, topicId: 'a' } }];
   const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: unfinished, log: now });
   expect(accept(diverged, log(0, 9))).toMatchObject({
-    continuations: [{ way: 'return', nextOffset: 3, lostFrom: 5 }],
+    continuations: [{ way: 'reread', nextOffset: 3, lostFrom: 5 }],
   });
   expect(accept(deleted, log(12, 20))).toMatchObject({
     continuations: [{ nextOffset: 12, text: containing('the records from 3 to 11 are skipped') }],

@@ -11,17 +11,20 @@ import { partitionsWithoutLog } from '../partitions.ts';
 /** How a partition continues after its gap is accepted. */
 export type Continuation = TopicPartition & {
   /**
-   * `skip`: after the lost records of the same log. `return`: at the first lost record, where the log now has others.
+   * `skip`: after the lost records of the same log. `reread`: at the first lost offset, where the log now has others.
    * `reset`: at the beginning of the log of a topic that was created again. `gone`: the partition no longer exists.
    */
-  way: 'skip' | 'return' | 'reset' | 'gone';
+  way: 'skip' | 'reread' | 'reset' | 'gone';
   /** The offset to apply next; null if the partition no longer exists. */
   nextOffset: number | null;
-  /** From this offset on, new records have the offsets of lost ones; null if none do. */
+  /**
+   * The first lost offset that a new record has or may get. The traces of lost records are removed from there on. Null
+   * if no new record can have a lost offset.
+   */
   lostFrom: number | null;
   /** The offset up to which records were applied before the gap. Their effect is complete. */
   position: number;
-  /** The end of its log. */
+  /** The end of the log; 0 if the partition no longer exists. */
   end: number;
   /** The id of the topic; null if the brokers report none. */
   topicId: string | null;
@@ -111,7 +114,7 @@ function continueAfterGap(
   if (gap.kind === 'diverged') {
     const nextOffset = clampToLog(Math.min(gap.from, position));
     const kept = `documents keep the lost records from ${gap.from} to ${gap.to}`;
-    return { way: 'return', nextOffset, lostFrom: Math.min(gap.from, end), text: text(nextOffset, kept) };
+    return { way: 'reread', nextOffset, lostFrom: Math.min(gap.from, end), text: text(nextOffset, kept) };
   }
   const nextOffset = clampToLog(gap.to + 1);
   const skipped = `the records from ${Math.min(gap.from, position)} to ${nextOffset - 1} are skipped`;

@@ -19,7 +19,10 @@ import { type DeadLetter, type DeadLetterDetails, deadLetterDetails } from './de
 import { matcherOf, needsBytes, spansOf } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
-/** The dead letters that match a filter. */
+/**
+ * The dead letters that match a filter. A dead letter is an unapplied record of the ledger. A span is a document of the
+ * ledger with the records of one range of a partition.
+ */
 export type DeadLetterList = {
   deadLetters: DeadLetterDetails[];
   /** The number of all matching dead letters, listed or not. */
@@ -68,7 +71,10 @@ async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): 
   });
 }
 
-/** Reads the spans, the latest rejection first, until no further span can have a record that belongs to the latest. */
+/**
+ * Reads the spans from the latest rejection back. Stops once the list is full and the next span is older than the last
+ * record of the list.
+ */
 async function readLatest(
   control: Db,
   { filter, matches }: Matching,

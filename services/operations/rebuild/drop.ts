@@ -28,8 +28,8 @@ import { beginDrop, endDrop } from './transitions.ts';
 /** A standby is kept for a rollback for this many hours. `--force` drops it earlier. */
 const standbyHours = 72;
 /**
- * Requests that begin later than this after a promotion do not read the old generation, in milliseconds. Replicas read
- * the registry every second, and this read takes ten seconds at most.
+ * How long new requests may still read the old generation after a promotion, in milliseconds. Replicas read the
+ * registry every second, and a read of the registry takes ten seconds at most.
  */
 const switchNoticedMs = 12_000;
 
@@ -76,7 +76,10 @@ const readersText = (readers: Replica[], number: number): string =>
 const requestsOf = ({ inProgress }: Replica, number: number): number =>
   inProgress.find(({ generation }) => generation === number)?.requests ?? 0;
 
-/** Begins the drop once no request reads the generation, unless it has begun. Returns the state of the generation. */
+/**
+ * Begins the drop once no request reads the generation, unless the drop has already begun. Returns the state of the
+ * generation.
+ */
 async function beginOnceUnread(drop: DropRun, { force = false, why, dryRun }: DropOptions) {
   const { control, by, now, number, onStep } = drop;
   for (;;) {
