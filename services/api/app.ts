@@ -38,7 +38,7 @@ export type AppDeps = {
   routes: Route[];
   /** The OpenAPI document. The API serves it, and generates the reference at `/docs` from it. */
   spec: OpenApiDocument;
-  /** The public address of the service, below which are the pages of its error codes; undefined if it is not set. */
+  /** The public address of the service, with the pages of the error codes below it; undefined if it is not set. */
   baseUrl: BaseUrl;
   /** API keys begin with it, then `_live_` or `_test_`. */
   keyPrefix: string;
@@ -48,7 +48,7 @@ export type AppDeps = {
   trustedProxies: AddressRange[];
   /** Counts requests without a valid key, or over plain HTTP, by client address. */
   authFailures: MemoryRateLimiter;
-  /** Counts a request without a valid key, and returns its error. */
+  /** Counts a request without a valid key by its client address, and returns the error to send. */
   refuseKey: RefuseKey;
   /** Finds the caller of a token. */
   apiKeys: ApiKeyCache;
@@ -88,7 +88,8 @@ export function createApp({
 }: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    // Middleware and body streams each listen for the end of the response, at times more than Node's limit of ten.
+    // Middleware and body streams listen for the end of the response. Together they may exceed Node's default limit of
+    // ten listeners.
     context.res.setMaxListeners(20);
     return next();
   });

@@ -60,6 +60,15 @@ const customDomain = object('A domain of the organization from which mail is sen
 });
 
 const onlyAutopilot = 'Present only if `mode` is `autopilot`.';
+
+type AiMode = { mode: string; replyDelayMinutes?: number | undefined; aiDisplayName?: string | undefined };
+
+/** Whether an AI mode has both fields of the autopilot, or neither in another mode. */
+const hasFieldsOfMode = ({ mode, replyDelayMinutes, aiDisplayName }: AiMode): boolean =>
+  mode === 'autopilot'
+    ? replyDelayMinutes !== undefined && aiDisplayName !== undefined
+    : replyDelayMinutes === undefined && aiDisplayName === undefined;
+
 const aiMode = z
   .strictObject({
     mode: choice(
@@ -72,9 +81,7 @@ const aiMode = z
       .describe(`The number of minutes that the AI waits before it replies. ${onlyAutopilot}`),
     aiDisplayName: z.string().optional().describe(`The name under which the AI replies. ${onlyAutopilot}`),
   })
-  .refine(({ mode, replyDelayMinutes, aiDisplayName }) =>
-    [replyDelayMinutes, aiDisplayName].every((value) => (value !== undefined) === (mode === 'autopilot')),
-  )
+  .refine(hasFieldsOfMode)
   .describe('The role of the AI for incoming mail.');
 
 const signature = (whose: string) =>
