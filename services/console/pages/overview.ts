@@ -25,7 +25,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   path: '/',
   title: 'Overview',
   regions: async () => {
-    const [reading, saved] = await Promise.all([overview(), samples()]);
+    const [reading, savedSamples] = await Promise.all([overview(), samples()]);
     const fresh = freshness(reading);
     if (!reading.value)
       return {
@@ -39,7 +39,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
       load: isFirstLoad(active) ? firstLoad(active) : html``,
       tiles: tiles(reading.value, active),
       builds: html`${report.generations.filter(isBuild).map((build) => buildLink(facts, build))}`,
-      charts: saved.value ? charts(facts, saved.value) : html``,
+      charts: savedSamples.value ? charts(facts, savedSamples.value) : html``,
       replicas: html`${replicasTable(facts)} ${notCountedList(facts)}`,
       fresh,
     };
@@ -87,25 +87,29 @@ const notCountedList = ({ notCounted }: Facts): Html =>
   html`${notCounted.map(({ part, reason }) => html`<p class="muted">Not counted: ${part} (${reason})</p>`)}`;
 
 function tiles({ facts, findings, report }: Overview, active: Active): Html {
-  /** The class of the worst of these findings, of the system and of the served generation. */
-  const classOf = (...names: Finding['name'][]): string => {
+  /** The CSS class of the worst of these findings, of the system and of the served generation. */
+  const worstClass = (...names: Finding['name'][]): string => {
     const [worst] = findings.filter(
       ({ name, generation }) => names.includes(name) && [null, report.active].includes(generation),
     );
     return worst ? classes[worst.severity] : '';
   };
   const members = facts.kafka.members.get(report.active ?? 0);
-  const lagClass = active?.lagSeconds === null ? '' : classOf('lag');
+  const lagClass = active?.lagSeconds === null ? '' : worstClass('lag');
   return definitions(
     [
       ['Data-As-Of', dataAsOf(active, facts.now), lagClass],
-      ['Records to apply', recordsToApply(active), classOf('kafka', 'leaders')],
-      ['Dead letters', html`<a href="/dead-letters">${deadLettersText(report)}</a>`, classOf('dead-letters')],
-      ['API replicas', numberCell(facts.replicas.length), classOf('api')],
+      ['Records to apply', recordsToApply(active), worstClass('kafka', 'leaders')],
+      [
+        'Dead letters',
+        html`<a href="/dead-letters">${deadLettersText(report)}</a>`,
+        worstClass('dead-letters'),
+      ],
+      ['API replicas', numberCell(facts.replicas.length), worstClass('api')],
       [
         'Projectors',
         html`<a href="/lag">${numberCell(members?.length ?? null)}</a>`,
-        classOf('projectors', 'group'),
+        worstClass('projectors', 'group'),
       ],
       ['Generation', html`<a href="/generations">${report.active ?? 'none yet'}</a>`],
     ],

@@ -21,10 +21,10 @@ export const topicsPage = ({ overview }: Sources): Page => ({
     const reading = await overview();
     const fresh = freshness(reading);
     const { facts, report } = reading.value ?? {};
-    const number = Number(query.get('generation') ?? report?.active);
-    const generation = report?.generations.find((known) => known.number === number);
+    const generationNumber = Number(query.get('generation') ?? report?.active);
+    const generation = report?.generations.find((known) => known.number === generationNumber);
     if (!facts || !generation) return { topics: html`<p>No topic is known yet.</p>`, fresh };
-    const members = facts.kafka.members.get(number) ?? [];
+    const members = facts.kafka.members.get(generationNumber) ?? [];
     const topic = generation.topics.find((known) => known.topic === query.get('topic'))?.topic;
     return {
       stale: staleVerdict(reading) ?? html``,
