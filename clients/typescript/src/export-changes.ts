@@ -91,9 +91,9 @@ function stepTo(
  */
 async function* exportPage(
   run: ExportRun,
-  { position: start, read, refused }: ExportStep,
+  { position: startPosition, read, refused }: ExportStep,
 ): AsyncGenerator<ExportBatch, ExportStep | null, undefined> {
-  const { changedFrom, nextChangedFrom, cursor } = start;
+  const { changedFrom, nextChangedFrom, cursor } = startPosition;
   const { signal } = run;
   const page = await read().catch((error: unknown) => {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
@@ -103,7 +103,7 @@ async function* exportPage(
   });
   // The API refuses the cursor, for example after a release, so the run starts again.
   if (!page) return stepTo(run, { changedFrom, nextChangedFrom: null, cursor: null }, cursor);
-  const end = {
+  const endPosition = {
     changedFrom,
     nextChangedFrom: earlier(nextChangedFrom, page.dataAsOf),
     cursor: page.nextCursor,
@@ -111,21 +111,21 @@ async function* exportPage(
   let pending: ChangedTicket | Thread | null = null;
   for await (const { asOf, content } of readContents(run, page)) {
     signal.throwIfAborted();
-    end.nextChangedFrom = earlier(end.nextChangedFrom, asOf);
+    endPosition.nextChangedFrom = earlier(endPosition.nextChangedFrom, asOf);
     if (!content) continue;
-    if (pending) yield { ...pending, since: writePosition(start) };
+    if (pending) yield { ...pending, since: writePosition(startPosition) };
     pending = content;
   }
-  if (pending) yield { ...pending, since: writePosition(end) };
-  if (page.nextCursor !== null) return { position: end, read: page.nextPage, refused };
-  // The last page had no batch, so the `since` of the caller still ends at the cursor. A change that is applied late
-  // may sort before that cursor: the run reads again from its earliest Data-As-Of.
-  const newFrom = end.nextChangedFrom.toISOString();
-  if (pending || cursor === null || newFrom === changedFrom) return null;
-  return stepTo(run, { changedFrom: newFrom, nextChangedFrom: null, cursor: null });
+  if (pending) yield { ...pending, since: writePosition(endPosition) };
+  if (page.nextCursor !== null) return { position: endPosition, read: page.nextPage, refused };
+  // The last page had no batch to carry a new `since`, so the caller still has one with the cursor of this page. The
+  // next run would miss a late change that sorts before the cursor: this run reads again from its earliest Data-As-Of.
+  const restartFrom = endPosition.nextChangedFrom.toISOString();
+  if (pending || cursor === null || restartFrom === changedFrom) return null;
+  return stepTo(run, { changedFrom: restartFrom, nextChangedFrom: null, cursor: null });
 }
 
-const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
+const earlier = (known: Date | null, other: Date): Date => (known && known < other ? known : other);
 
 /**
  * A part of an export. Its content is null if the replica that answered does not have the thread yet. The next run
@@ -165,8 +165,9 @@ async function* readThread(
  */
 function missingThread(error: unknown, ticket: TicketItem, conversationId: string): ExportPart {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;
-  const changed = new Date(ticket.updatedAt);
-  const isLag = error.dataAsOf.getTime() < changed.getTime() + shownPrecisionMs;
-  if (isLag) return { asOf: earlier(changed, error.dataAsOf), content: null };
+  const changedAt = new Date(ticket.updatedAt);
+  // The API rounds `updatedAt` down, so the change may be almost one unit of its precision later.
+  const isReplicaBehind = error.dataAsOf.getTime() < changedAt.getTime() + shownPrecisionMs;
+  if (isReplicaBehind) return { asOf: earlier(changedAt, error.dataAsOf), content: null };
   return { asOf: error.dataAsOf, content: { conversationId, messages: null, isLast: true } };
 }

@@ -9,8 +9,8 @@ export type ExportPosition = {
 };
 
 /**
- * Writes a position as the text `since`: after the last page, the time at which the next export begins; before that,
- * JSON.
+ * Writes a position as the text `since`. After the last page, `since` is the time at which the next export begins.
+ * Before that, it is the position as JSON.
  */
 export const writePosition = ({ changedFrom, nextChangedFrom, cursor }: ExportPosition): string =>
   cursor === null && nextChangedFrom
@@ -29,9 +29,11 @@ export function readPosition(since: string | undefined): ExportPosition {
   return { changedFrom, nextChangedFrom: nextDate, cursor };
 }
 
-function parseJson(since: string): { [Field in keyof ExportPosition]?: unknown } {
+type UncheckedPosition = { [Field in keyof ExportPosition]?: unknown };
+
+function parseJson(since: string): UncheckedPosition {
   try {
-    return JSON.parse(since) as ExportPosition;
+    return JSON.parse(since) as UncheckedPosition;
   } catch {
     throw malformed();
   }
