@@ -12,7 +12,7 @@ export type RequestTrace = {
   route: string | null;
   /** The id in the path, if it has the form of this service's ids. */
   pathId: string | null;
-  /** In the order sent. `values` are as parsed; null if they are not stored. Empty without a valid key. */
+  /** In the order sent. `values` are the parsed ones; null if they are not stored. Empty without a valid key. */
   parameters: { name: string; values: string[] | null }[];
   status: number;
   /** The error code of the response. */
@@ -33,7 +33,7 @@ export type TraceBatch = {
   traces: RequestTrace[];
   /** The host name of the process that responded. */
   replica: string;
-  /** When the TTL index may remove the batch. A changed retention needs no new index. */
+  /** When the TTL index may remove the batch. Each batch has its time, so a changed retention needs no new index. */
   expiresAt: Date;
 };
 

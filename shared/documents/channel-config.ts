@@ -11,6 +11,7 @@ import {
   shortText,
 } from './fields.ts';
 
+/** `hosted`: mail is sent from the service's own domain. Otherwise the domain belongs to the organization. */
 const sendingDomain = z.union([
   z.object({ hosted: z.literal(true) }),
   z.object({ domain: shortText, verificationStatus: z.enum(['pending', 'verifying', 'verified', 'failed']) }),
@@ -82,38 +83,40 @@ const form = z.object({
 /** The configuration blocks of the three channel types as events carry them, without secrets. */
 export const channelConfig = { email, chatbot, form };
 
+type ChannelConfig = typeof channelConfig;
+type ConfigInputs = { [Type in keyof ChannelConfig]: z.input<ChannelConfig[Type]> };
+
 /** One configuration of each type, as the events of channels carry it. */
-export const exampleConfig: { [Type in keyof typeof channelConfig]: z.input<(typeof channelConfig)[Type]> } =
-  {
-    email: {
-      inbox: 'help@example.com',
-      displayName: 'Help',
-      provider: 'microsoft',
-      connection: { status: 'connected', connectedAt: exampleInstant },
-      aiMode: { mode: 'off' },
-      signatures: { useForNewMessages: true, useForReplies: false },
-      liveAt: exampleInstant,
+export const exampleConfig: ConfigInputs = {
+  email: {
+    inbox: 'help@example.com',
+    displayName: 'Help',
+    provider: 'microsoft',
+    connection: { status: 'connected', connectedAt: exampleInstant },
+    aiMode: { mode: 'off' },
+    signatures: { useForNewMessages: true, useForReplies: false },
+    liveAt: exampleInstant,
+  },
+  chatbot: {
+    layout: 'floating',
+    languages: { default: 'en', enabled: ['en'] },
+    routing: {
+      entry: 'ai',
+      eagerness: 'neutral',
+      escalation: { primary: 'live_chat' },
+      contactCapture: { name: true, phone: false, verifyEmail: true },
     },
-    chatbot: {
-      layout: 'floating',
-      languages: { default: 'en', enabled: ['en'] },
-      routing: {
-        entry: 'ai',
-        eagerness: 'neutral',
-        escalation: { primary: 'live_chat' },
-        contactCapture: { name: true, phone: false, verifyEmail: true },
-      },
-      allowedDomains: ['example.com'],
-      audience: { ruleCount: 2, fallback: 'open' },
-      identityRequired: false,
-      privacyOptIn: 'none',
-    },
-    form: {
-      title: 'Contact us',
-      fields: [{ label: 'Mail', type: 'email', required: true }],
-      allowedDomains: [],
-    },
-  };
+    allowedDomains: ['example.com'],
+    audience: { ruleCount: 2, fallback: 'open' },
+    identityRequired: false,
+    privacyOptIn: 'none',
+  },
+  form: {
+    title: 'Contact us',
+    fields: [{ label: 'Mail', type: 'email', required: true }],
+    allowedDomains: [],
+  },
+};
 
 export type EmailConfig = z.output<typeof email>;
 export type ChatbotConfig = z.output<typeof chatbot>;

@@ -27,7 +27,7 @@ const bulk = (code: number, message = 'refused') =>
 
 /** An error of Node's socket, which the driver passes on as it is. */
 const ofNode = (code: string, message: string) => Object.assign(new Error(message), { code });
-/** As the driver's own class, which it does not export. */
+/** Like the driver's class of this name, which it does not export. */
 class PoolClosed extends MongoDriverError {
   override get name() {
     return 'MongoPoolClosedError';
@@ -47,12 +47,12 @@ describe('an error of MongoDB', () => {
       new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'w' } }),
     ],
     ['a missing majority for a bulk', bulk(64)],
-    ['a store on PostgreSQL that has lost it', answered(1, 'pool.go:90: failed to connect')],
-    ['a store on PostgreSQL that has lost it, in a bulk', bulk(1, 'conn.go:7: unexpected EOF')],
-    ['a connection that was reset under a write', ofNode('ECONNRESET', 'write ECONNRESET')],
+    ['a PostgreSQL-backed store that lost its database', answered(1, 'pool.go:90: failed to connect')],
+    ['a PostgreSQL-backed store that lost its database during a bulk', bulk(1, 'conn.go:7: unexpected EOF')],
+    ['a connection that was reset during a write', ofNode('ECONNRESET', 'write ECONNRESET')],
     ['a connection that the server has ended', ofNode('EPIPE', 'This socket has been ended')],
     [
-      'a connection that was reset under a bulk',
+      'a connection that was reset during a bulk',
       new MongoBulkWriteError(ofNode('ECONNRESET', 'write ECONNRESET') as never, {} as never),
     ],
     ['a pool whose server has left the replica set', new PoolClosed('closed')],
@@ -61,16 +61,20 @@ describe('an error of MongoDB', () => {
     ['a write in a bulk that fails for an unknown reason', bulk(999_999)],
     ['a name without an address in its records', new MongoAPIError('No addresses found at host')],
     ['a wrong command with the label that allows a repetition', answered(2, 'refused', ['RetryableError'])],
-  ])('passes: %s', (_, error) => {
+  ])('is transient: %s', (_, error) => {
     expect(classOf(error)).toBe('transient');
   });
 
   test.each([
-    ...[6, 7, 89, 9_001, 133, 134],
-    ...[64, 100, 43, 175, 237],
+    // The network between the servers.
+    ...[6, 7, 89, 9_001],
+    // Too few members for a read preference, a read concern or a write concern.
+    ...[133, 134, 64, 100],
+    // A cursor or query plan that the server has ended.
+    ...[43, 175, 237],
     // Refusals that pass by themselves: an interrupted read, a moved shard, a full cache, a lost snapshot.
     ...[24, 112, 202, 211, 246, 279, 290, 365, 384, 11_601, 13_388],
-  ])('a code %i of a server is transient', (code) => expect(classOf(answered(code))).toBe('transient'));
+  ])('is transient: code %i of a server', (code) => expect(classOf(answered(code))).toBe('transient'));
 
   test.each([50, 262])('is too slow: code %i of a server', (code) =>
     expect(classOf(answered(code))).toBe('too-slow'),
@@ -92,8 +96,9 @@ describe('an error of MongoDB', () => {
     ['ETIMEOUT', 'queryTxt'],
     ['ENOENT', 'open'],
     ['EAI_AGAIN', 'getaddrinfo'],
-  ])('passes: a look-up of a name or the opening of a certificate that ends with %s (%s)', (code, syscall) =>
-    expect(classOf(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('transient'),
+  ])(
+    'is transient: %s from %s, for a name that is looked up or a certificate that is opened',
+    (code, syscall) => expect(classOf(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('transient'),
   );
 
   test.each([
@@ -101,8 +106,12 @@ describe('an error of MongoDB', () => {
     ['an index with other options', answered(85), 'wrong-command'],
     ['a wrong password', answered(18), 'unauthorized'],
     ['a missing permission', answered(13), 'unauthorized'],
-    ['a user of Atlas', answered(8_000), 'unauthorized'],
-    ['a missing permission inside', new Error('indexes', { cause: answered(13) }), 'unauthorized'],
+    ['a user whom Atlas refuses', answered(8_000), 'unauthorized'],
+    [
+      'a missing permission as the cause of another error',
+      new Error('indexes', { cause: answered(13) }),
+      'unauthorized',
+    ],
     ['a duplicate id', answered(11_000), 'refuses-document'],
     ['a document that cannot be stored', bulk(10_334), 'refuses-document'],
     ['a wrong value', answered(2), 'refuses-document'],
@@ -111,12 +120,16 @@ describe('an error of MongoDB', () => {
     ['a wrong connection string', new MongoParseError('wrong'), 'wrong-command'],
     ['a wrong argument', new MongoInvalidArgumentError('wrong'), 'bug'],
     ['a bug', new TypeError('undefined'), 'bug'],
-    ['a bug, with its place', new Error('in a join', { cause: new TypeError('undefined') }), 'bug'],
-    ['a text', 'text', 'bug'],
+    [
+      'a bug as the cause of another error',
+      new Error('in a join', { cause: new TypeError('undefined') }),
+      'bug',
+    ],
+    ['a thrown text', 'text', 'bug'],
     ['a lack of memory', new RangeError('Array buffer allocation failed'), 'no-memory'],
     ['a file that is missing', ofNode('ENOENT', 'no such file'), 'other'],
     ['a failed assertion', new AssertionError({ message: 'position <= end' }), 'other'],
-  ])('does not pass by itself: %s', (_, error, expected) => {
+  ])('is not transient: %s', (_, error, expected) => {
     expect(classOf(error)).toBe(expected);
   });
 });
@@ -124,11 +137,11 @@ describe('an error of MongoDB', () => {
 describe('an overloaded MongoDB', () => {
   const labelled = answered(999_999, 'refused', ['SystemOverloadedError']);
 
-  test('is known by its label, or by its code without one', () => {
+  test('is recognized by its label, or by its code without a label', () => {
     expect([labelled, answered(462), answered(433)].map(classOf)).toEqual(Array(3).fill('overloaded'));
   });
 
-  test('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
+  test('is neither a failed connection, to which the driver gives the same label, nor a shutdown', () => {
     const reset = new MongoNetworkError('reset');
     reset.addErrorLabel('SystemOverloadedError');
     expect([classOf(reset), classOf(answered(91))]).toEqual(['transient', 'refuses-connection']);
@@ -139,18 +152,21 @@ describe('an overloaded MongoDB', () => {
     [2, 2_000],
     [3, 4_000],
     [20, 30_000],
-  ])('after attempt %d is left alone for %d ms, or for up to half of that less', (attempt, longestMs) => {
-    const pauses = Array.from({ length: 500 }, () => retryPauseMs(labelled, attempt, 100));
-    const shortest = Math.min(...pauses);
-    const longest = Math.max(...pauses);
-    expect(shortest).toBeGreaterThanOrEqual(0.5 * longestMs);
-    expect(longest).toBeLessThanOrEqual(longestMs);
-    // 500 pauses leave out a tenth of the range once in 10^22 runs.
-    expect(shortest).toBeLessThan(0.55 * longestMs);
-    expect(longest).toBeGreaterThan(0.95 * longestMs);
-  });
+  ])(
+    'is retried after attempt %d with a pause of at most %d ms, and at least half of that',
+    (attempt, longestMs) => {
+      const pauses = Array.from({ length: 500 }, () => retryPauseMs(labelled, attempt, 100));
+      const shortest = Math.min(...pauses);
+      const longest = Math.max(...pauses);
+      expect(shortest).toBeGreaterThanOrEqual(0.5 * longestMs);
+      expect(longest).toBeLessThanOrEqual(longestMs);
+      // 500 pauses leave out a tenth of the range once in 10^22 runs.
+      expect(shortest).toBeLessThan(0.55 * longestMs);
+      expect(longest).toBeGreaterThan(0.95 * longestMs);
+    },
+  );
 
-  test('lengthens no pause of another error', () => {
+  test('has no effect on the pauses after other errors', () => {
     expect(retryPauseMs(answered(91), 20, 100)).toBe(100);
   });
 });
