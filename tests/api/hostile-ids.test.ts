@@ -10,86 +10,89 @@ import * as build from './builders.ts';
 import { lists, routes } from './every-route.ts';
 import { type Answer, listOf, useApi } from './test-api.ts';
 
-/** Pairs of organizations. Code that joins the ids of either by the separator gets the same text. */
-const joinedAlike = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0301'].map(
-  (separator, index): [Owner, Owner] => [
-    {
-      orgId: `org_${index}`,
-      rest: `${index}1${separator}conv_${index}2`,
-      mark: `<${index}a>`,
-      token: `svc_live_${index}a`,
-    },
-    {
-      orgId: `org_${index}${separator}conv_${index}1`,
-      rest: `${index}2`,
-      mark: `<${index}b>`,
-      token: `svc_live_${index}b`,
-    },
-  ],
-);
+/** An organization. All its ids have the same suffix after their prefix, and all its texts contain its marker. */
+type Owner = { orgId: string; idSuffix: string; marker: string; token: string };
 
-/** Pairs of texts that some code would take for one text, or for something other than a text. */
-const alike = [
-  ['__proto__', 'constructor'],
-  ['caf\u00e9', 'cafe\u0301'],
-  ['\u{1f600}', '\u{1f601}'],
-  ['$where', 'a.b.$c'],
-  ['Case', 'case'],
-].map(([first = '', second = ''], index): [Owner, Owner] => [
-  { orgId: `org_${first}`, rest: first, mark: `<${index}c>`, token: `svc_live_${index}c` },
-  { orgId: `org_${second}`, rest: second, mark: `<${index}d>`, token: `svc_live_${index}d` },
-]);
+/** Two organizations that faulty code would confuse. */
+type Pair = { first: Owner; second: Owner };
 
-/** An organization. All its ids have the same rest after their prefix, and all its texts its mark. */
-type Owner = { orgId: string; rest: string; mark: string; token: string };
+const ownerNamed = (name: string, orgId: string, idSuffix: string): Owner => ({
+  orgId,
+  idSuffix,
+  marker: `<${name}>`,
+  token: `svc_live_${name}`,
+});
 
-const pairs = [...joinedAlike, ...alike];
-const owners = pairs.flat();
+/** Separators that code may put between two ids to make one key of them. */
+const separators = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0301'];
+
+/** Code that joins an organization id and a conversation id with the separator gets one text for both owners. */
+const joinedPairs = separators.map((separator, index): Pair => ({
+  first: ownerNamed(`${index}a`, `org_${index}`, `${index}1${separator}conv_${index}2`),
+  second: ownerNamed(`${index}b`, `org_${index}${separator}conv_${index}1`, `${index}2`),
+}));
+
+/** Ids that some code would take for one text, or for something other than a text. */
+const similarPairs = [
+  { first: '__proto__', second: 'constructor' },
+  { first: 'caf\u00e9', second: 'cafe\u0301' },
+  { first: '\u{1f600}', second: '\u{1f601}' },
+  { first: '$where', second: 'a.b.$c' },
+  { first: 'Case', second: 'case' },
+].map(({ first, second }, index): Pair => ({
+  first: ownerNamed(`${index}c`, `org_${first}`, first),
+  second: ownerNamed(`${index}d`, `org_${second}`, second),
+}));
+
+const pairs = [...joinedPairs, ...similarPairs];
+const owners = pairs.flatMap(({ first, second }) => [first, second]);
 
 /** The kinds of lists with ids that contain no other id. */
 const plainKinds = lists.map(({ kind }) => kind).filter((kind) => kind !== 'ticket' && kind !== 'message');
 
-/** A document with `text` in each field of its example that takes any text. */
-function documentWith(text: string, kind: Kind, { orgId, rest }: Owner) {
+/** The text in every document of an owner in a generation. */
+const textOf = ({ marker }: Owner, generation: number): string => `${marker} of generation ${generation}`;
+
+/** A document of an owner, with `text` in each field of its example that takes any text. */
+function plainDocument(kind: Kind, { orgId, idSuffix }: Owner, text: string) {
   const takesText = (field: string) =>
     states[kind].safeParse({ ...examples[kind], [field]: text }).success && field !== 'id';
   const fields = Object.keys(examples[kind]).filter(takesText);
   const texts = Object.fromEntries(fields.map((field) => [field, text]));
-  return build.anyOf(kind, { ...texts, id: `${resources[kind].idPrefix}${rest}` }, { orgId });
+  return build.anyOf(kind, { ...texts, id: `${resources[kind].idPrefix}${idSuffix}` }, { orgId });
 }
 
-/** The documents of an organization in a generation. */
-function ownedBy(owner: Owner, generation: number) {
-  const { orgId, rest, mark, token } = owner;
+/** The documents of an owner that refer to each other. */
+function linkedDocuments(owner: Owner, text: string) {
+  const { orgId, idSuffix, token } = owner;
   const organization = { orgId };
-  const text = `${mark} of generation ${generation}`;
-  const conversationId = `conv_${rest}`;
+  const conversationId = `conv_${idSuffix}`;
   const summary = { ...build.ticketJoined().conversations[0], id: conversationId } as never;
   const joined = build.ticketJoined({ conversations: [summary] });
   return {
-    apiKey: build.apiKey(token, { id: `key_${rest}`, name: text }, organization),
-    ticket: build.ticket({ id: `ti_${rest}`, title: text }, { ...organization, joined }),
+    apiKey: build.apiKey(token, { id: `key_${idSuffix}`, name: text }, organization),
+    ticket: build.ticket({ id: `ti_${idSuffix}`, title: text }, { ...organization, joined }),
     conversation: build.conversation({ id: conversationId, title: text }, organization),
-    plain: plainKinds.map((kind) => [kind, documentWith(text, kind, owner)] as const),
     messages: [1, 2, 3].map((number) =>
       build.message(
-        { id: `msg_${number}${rest}`, conversationId, content: `${text} ${number}` },
+        { id: `msg_${number}${idSuffix}`, conversationId, content: `${text} ${number}` },
         organization,
       ),
     ),
   };
 }
 
+/** The documents of all owners in a generation. */
 function documentsOf(generation: number) {
-  const owned = owners.map((owner) => ownedBy(owner, generation));
+  const linked = owners.map((owner) => linkedDocuments(owner, textOf(owner, generation)));
+  const plainDocuments = (kind: Kind) =>
+    owners.map((owner) => plainDocument(kind, owner, textOf(owner, generation)));
   return {
-    apiKey: owned.map(({ apiKey }) => apiKey),
-    ticket: owned.map(({ ticket }) => ticket),
-    conversation: owned.map(({ conversation }) => conversation),
-    ...Object.fromEntries(
-      plainKinds.map((kind) => [kind, owned.flatMap(({ plain }) => new Map(plain).get(kind) ?? [])]),
-    ),
-    message: owned.flatMap(({ messages }) => messages),
+    apiKey: linked.map(({ apiKey }) => apiKey),
+    ticket: linked.map(({ ticket }) => ticket),
+    conversation: linked.map(({ conversation }) => conversation),
+    ...Object.fromEntries(plainKinds.map((kind) => [kind, plainDocuments(kind)])),
+    message: linked.flatMap(({ messages }) => messages),
   };
 }
 
@@ -101,18 +104,19 @@ const api = useApi(documentsOf(1), {
   bounds: { windowSeconds: 86_400 },
 });
 
-/** The prefix of the ids of an organization, by the folder of their paths. */
-const prefixOf = new Map([
+/** The prefixes of ids, by the folder of their paths. */
+const idPrefixes = new Map([
   ['tickets', 'ti_'],
   ['conversations', 'conv_'],
   ['channels', ''],
 ]);
 
-function idIn(path: string, { rest }: Owner): string {
+/** The id of an owner that a path takes. */
+function idIn(path: string, { idSuffix }: Owner): string {
   const folder = path.split('/')[2] ?? '';
-  const prefix = prefixOf.get(folder);
+  const prefix = idPrefixes.get(folder);
   if (prefix === undefined) throw new Error(`${path}: this test does not know the ids of ${folder}`);
-  return encodeURIComponent(`${prefix}${rest}`);
+  return encodeURIComponent(`${prefix}${idSuffix}`);
 }
 
 /** Every route, with the ids of an organization. Lists have pages of two. */
@@ -122,7 +126,7 @@ const pathsOf = (owner: Owner): string[] =>
     return 'startingAfter' in route.query.shape ? `${ownPath}?limit=2` : ownPath;
   });
 
-/** The requests of each organization that its rate limit has counted, by token. */
+/** The number of requests that the rate limit of each token has counted. */
 const countedRequests = new Map<string, number>();
 
 /**
@@ -149,85 +153,92 @@ const bodyOf = async (owner: Owner, path: string): Promise<string> => {
 };
 
 /** The answers to each path of an organization, one request at a time. */
-async function askAlone(owner: Owner): Promise<string[]> {
+async function askSequentially(owner: Owner): Promise<string[]> {
   const bodies: string[] = [];
   for (const path of pathsOf(owner)) bodies.push(await bodyOf(owner, path));
   return bodies;
 }
 
-const askAtOnce = (owner: Owner): Promise<string[]> =>
+const askConcurrently = (owner: Owner): Promise<string[]> =>
   Promise.all(pathsOf(owner).map((path) => bodyOf(owner, path)));
 
-/** The answers to single requests of each organization. */
-let answersAlone: string[][];
+/** The answers to each organization, one request at a time. */
+let sequentialAnswers: string[][];
 
 beforeAll(async () => {
-  answersAlone = [];
-  for (const owner of owners) answersAlone.push(await askAlone(owner));
+  sequentialAnswers = [];
+  for (const owner of owners) sequentialAnswers.push(await askSequentially(owner));
 });
 
 test('an organization gets only its own documents', () => {
-  const marks = owners.map(({ mark }) => mark);
-  for (const [index, bodies] of answersAlone.entries()) {
+  const markers = owners.map(({ marker }) => marker);
+  for (const [index, bodies] of sequentialAnswers.entries()) {
     for (const body of bodies) {
       expect(body).toMatch(/^200 /);
-      expect(marks.filter((mark) => body.includes(mark))).toEqual([marks[index]]);
+      expect(markers.filter((marker) => body.includes(marker))).toEqual([markers[index]]);
     }
   }
 });
 
 test('concurrent requests that share queries get the same answers as single requests', async () => {
   for (let round = 0; round < 5; round += 1)
-    expect(await Promise.all(owners.map(askAtOnce))).toEqual(answersAlone);
+    expect(await Promise.all(owners.map(askConcurrently))).toEqual(sequentialAnswers);
 });
 
 test('an organization can neither find documents nor use cursors of another organization', async () => {
-  for (const pair of pairs) {
-    for (const [asking, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
-      const thread = (owner: Owner) => `/v1/conversations/conv_${encodeURIComponent(owner.rest)}/messages`;
-      const { nextCursor } = listOf(await ask(other, `${thread(other)}?limit=2`));
-      const after = `limit=2&startingAfter=${nextCursor}`;
-      const paths = [
-        thread(other),
-        `/v1/tickets/ti_${encodeURIComponent(other.rest)}`,
-        `/v1/channels/${encodeURIComponent(other.rest)}`,
-        `${thread(asking)}?${after}`,
-        `/v1/tickets?${after}`,
-      ];
-      const answers = await Promise.all(paths.map((path) => ask(asking, path)));
-      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 422, 422]);
-      const last = await bodyOf(other, `${thread(other)}?${after}`);
-      expect(last).toContain(`${other.mark} of generation 1 3`);
-    }
+  const encodedSuffix = ({ idSuffix }: Owner) => encodeURIComponent(idSuffix);
+  const threadOf = (owner: Owner) => `/v1/conversations/conv_${encodedSuffix(owner)}/messages`;
+  const bothWays = pairs.flatMap(({ first, second }) => [
+    { intruder: first, victim: second },
+    { intruder: second, victim: first },
+  ]);
+  for (const { intruder, victim } of bothWays) {
+    const { nextCursor } = listOf(await ask(victim, `${threadOf(victim)}?limit=2`));
+    const nextPage = `limit=2&startingAfter=${nextCursor}`;
+    const documentsOfVictim = [
+      threadOf(victim),
+      `/v1/tickets/ti_${encodedSuffix(victim)}`,
+      `/v1/channels/${encodedSuffix(victim)}`,
+    ];
+    const cursorOfVictim = [`${threadOf(intruder)}?${nextPage}`, `/v1/tickets?${nextPage}`];
+    const answers = await Promise.all(
+      [...documentsOfVictim, ...cursorOfVictim].map((path) => ask(intruder, path)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 422, 422]);
+    const lastPage = await bodyOf(victim, `${threadOf(victim)}?${nextPage}`);
+    expect(lastPage).toContain(`${textOf(victim, 1)} 3`);
   }
 });
 
 test('each answer during a promotion has documents of the organization from one generation', async () => {
   const { control, name } = api.store;
-  const next = generationDatabase(control.client, name, 2);
-  await ensureIndexes(next);
-  await build.fill(next, documentsOf(2));
-  const seen: string[][][] = [];
-  const isServed = () =>
-    seen.at(-1)?.every((bodies) => bodies.every((body) => body.includes(' of generation 2')));
+  const secondDatabase = generationDatabase(control.client, name, 2);
+  await ensureIndexes(secondDatabase);
+  await build.fill(secondDatabase, documentsOf(2));
   await build.dataAsOf(control, new Date(), 2);
-  const at = new Date();
-  const generations = [1, 2].map((number) => ({
-    number,
-    projectionVersion,
-    since: at,
-    registeredAt: at,
-    state: number === 2 ? ('active' as const) : ('standby' as const),
-  }));
-  seen.push(await Promise.all(owners.map(askAtOnce)));
+  const promotedAt = new Date();
+  const registered = { projectionVersion, since: promotedAt, registeredAt: promotedAt };
+  const generations = [
+    { ...registered, number: 1, state: 'standby' as const },
+    { ...registered, number: 2, state: 'active' as const },
+  ];
+  /** The answers of each round, by organization and path. */
+  const rounds: string[][][] = [];
+  const askRound = async () => rounds.push(await Promise.all(owners.map(askConcurrently)));
+  const isPromoted = () =>
+    rounds
+      .at(-1)
+      ?.flat()
+      .every((body) => body.includes(' of generation 2'));
+  await askRound();
   await generationsOf(control).updateOne({ _id: 'active' }, { $set: { generation: 2, generations } });
-  while (!isServed()) seen.push(await Promise.all(owners.map(askAtOnce)));
-  for (const answers of seen) {
-    for (const [index, bodies] of answers.entries()) {
-      for (const [position, body] of bodies.entries()) {
-        const ofFirst = answersAlone[index]?.[position] ?? '';
-        const ofSecond = ofFirst.replaceAll(' of generation 1', ' of generation 2');
-        expect([ofFirst, ofSecond]).toContain(body);
+  while (!isPromoted()) await askRound();
+  for (const answers of rounds) {
+    for (const [ownerIndex, bodies] of answers.entries()) {
+      for (const [pathIndex, body] of bodies.entries()) {
+        const inFirst = sequentialAnswers[ownerIndex]?.[pathIndex] ?? '';
+        const inSecond = inFirst.replaceAll(' of generation 1', ' of generation 2');
+        expect([inFirst, inSecond]).toContain(body);
       }
     }
   }
@@ -241,32 +252,21 @@ test('each key has its own rate limit window', async () => {
 });
 
 describe('the counters of a process', () => {
-  /** As above, but the part that is joined to the organization is the key. */
-  const callers = joinedAlike.map(([{ orgId }], index) => {
-    const separator = pairs[index]?.[1].orgId.slice(orgId.length, -`conv_${index}1`.length) ?? '';
-    return [
-      { orgId, keyId: `key_1${separator}key_2` },
-      { orgId: `${orgId}${separator}key_1`, keyId: 'key_2' },
-      { orgId, keyId: 'key_1' },
-    ];
-  });
-
-  test.each(callers)('do not mix %j, %j and %j', (...similarCallers) => {
+  test.each(separators)('do not mix callers whose ids, joined with %j, are the same text', (separator) => {
+    const caller = { orgId: 'org_1', keyId: `key_1${separator}key_2` };
+    const sameText = { orgId: `org_1${separator}key_1`, keyId: 'key_2' };
+    const sameOrganization = { orgId: 'org_1', keyId: 'key_1' };
     const use = createUseCounter();
     const bytes = createExpectedBytes(() => 0);
     const limiter = createMemoryRateLimiter({ limit: { requests: 2, windowSeconds: 60 }, nowMs: () => 0 });
-    const [first] = similarCallers;
-    if (!first) throw new Error('no caller');
-    use.add(first, 5);
-    bytes.record(first.orgId, 'ticket', { replyItems: 1, replyBytes: 1_000 });
-    limiter.consume(first.keyId);
-    for (const other of similarCallers.slice(1)) {
-      expect(use.of(other)).toEqual({ all: 5, org: other.orgId === first.orgId ? 5 : 0, key: 0 });
-      if (other.orgId !== first.orgId)
-        expect(bytes.estimate(other.orgId, { kind: 'ticket', items: 21 })).toBe(replyBytesMax);
-      expect(limiter.consume(other.keyId).remaining).toBe(1);
-    }
-    use.add(first, -5);
-    expect(use.of(first)).toEqual({ all: 0, org: 0, key: 0 });
+    use.add(caller, 5);
+    bytes.record(caller.orgId, 'ticket', { replyItems: 1, replyBytes: 1_000 });
+    limiter.consume(caller.keyId);
+    expect(use.of(sameText)).toEqual({ all: 5, org: 0, key: 0 });
+    expect(use.of(sameOrganization)).toEqual({ all: 5, org: 5, key: 0 });
+    expect(bytes.estimate(sameText.orgId, { kind: 'ticket', items: 21 })).toBe(replyBytesMax);
+    for (const { keyId } of [sameText, sameOrganization]) expect(limiter.consume(keyId).remaining).toBe(1);
+    use.add(caller, -5);
+    expect(use.of(caller)).toEqual({ all: 0, org: 0, key: 0 });
   });
 });

@@ -74,7 +74,7 @@ test('the package and its README have the name of the build', async () => {
 
 type Format = { module: 'nodenext' | 'commonjs'; extension: 'mts' | 'cts' | 'ts' };
 
-/** Compiles a file with strict checks. In CommonJS, the compiler ignores `exports`, like old versions of Node. */
+/** Compiles a file with strict checks. `moduleResolution: node10` ignores `exports`, as old versions of Node do. */
 async function compile(project: string, file: string, text: string, module: Format['module'] = 'nodenext') {
   writeFileSync(join(project, file), text);
   const resolution = module === 'commonjs' ? { moduleResolution: 'node10', ignoreDeprecations: '6.0' } : {};

@@ -14,35 +14,18 @@ const purged = (messages: number) => ({ conversations: 0, messages });
 describe('a message whose conversation is missing', () => {
   const model = useReadModel();
 
-  const findMessage = (name = 'a') =>
-    collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: `msg_${name}_000` });
+  const findMessage = () =>
+    collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
+
+  const arrival = day(100);
+  const due = day(130);
+  const justBeforeDue = day(130, -1);
 
   test('is deleted 30 days after its first arrival', async () => {
-    // given a conversation that never comes, a conversation of another organization, and one that a sweep purges before
-    // its message
-    const otherEvents = eventsOf('other');
-    const swept = eventsOf('swept');
-    const refreshed = eventsOf('refreshed');
-    await model.apply([swept.channel(), swept.conversation(0)], day(10));
-    expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
-    const foreign = { ...otherEvents.conversation(0), orgId: 'org_2' };
-    await model.apply(
-      [message(0), otherEvents.channel(0), foreign, otherEvents.message(0), swept.message(0)],
-      day(100),
-    );
-    // given a message that workers refresh and replay within the 30 days
-    await model.apply([contact('Ada', 1), refreshed.message(0)], day(100));
-    await model.apply([contact('Countess', 2)], day(110));
-    await model.apply([refreshed.message(0)], day(115));
-    await model.apply([refreshed.message(0, 2)], day(120));
-    expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
-    expect(await findMessage()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
-    expect(await findMessage('refreshed')).toMatchObject({
-      version: 2,
-      joined: { author: { name: 'Countess' } },
-      orphanedAt: day(100),
-    });
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(4));
+    await model.apply([message(0)], arrival);
+    expect(await model.sweepAsOf(justBeforeDue)).toEqual(purged(0));
+    expect(await findMessage()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: arrival });
+    expect(await model.sweepAsOf(due)).toEqual(purged(1));
     expect(await findMessage()).toEqual({
       _id: 'msg_a_000',
       orgId: 'org_1',
@@ -54,11 +37,42 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
   });
 
+  test('is deleted after 30 days although another organization has a conversation of this id', async () => {
+    const foreignConversation = { ...conversation(0), orgId: 'org_2' };
+    await model.apply([channel(0), foreignConversation, message(0)], arrival);
+    expect(await model.sweepAsOf(justBeforeDue)).toEqual(purged(0));
+    expect(await model.sweepAsOf(due)).toEqual(purged(1));
+  });
+
+  test('is deleted after 30 days if it arrives after a sweep has purged its conversation', async () => {
+    await model.apply([channel(), conversation(0)], day(10));
+    expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
+    await model.apply([message(0)], arrival);
+    expect(await model.sweepAsOf(justBeforeDue)).toEqual(purged(0));
+    expect(await model.sweepAsOf(due)).toEqual(purged(1));
+  });
+
+  test('is deleted 30 days after its first arrival although workers write it again meanwhile', async () => {
+    await model.apply([contact('Ada', 1), message(0)], arrival);
+    // The new name of its author refreshes the message.
+    await model.apply([contact('Countess', 2)], day(110));
+    // A replay delivers the same version again.
+    await model.apply([message(0)], day(115));
+    await model.apply([message(0, 2)], day(120));
+    expect(await model.sweepAsOf(justBeforeDue)).toEqual(purged(0));
+    expect(await findMessage()).toMatchObject({
+      version: 2,
+      joined: { author: { name: 'Countess' } },
+      orphanedAt: arrival,
+    });
+    expect(await model.sweepAsOf(due)).toEqual(purged(1));
+  });
+
   test('waits for another 30 days if MongoDB refuses its refresh', async () => {
-    await model.apply([channel(0), conversation(0), message(0)], day(100));
-    const marked = { $set: { orphanedAt: day(100) } };
+    await model.apply([channel(0), conversation(0), message(0)], arrival);
+    const marked = { $set: { orphanedAt: arrival } };
     await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
-    const deps = model.sweepDeps(day(130));
+    const deps = model.sweepDeps(due);
     const write: Store['write'] = async (kind, writes) => {
       const refused = new Map(
         kind === 'message' ? writes.map(({ document }) => [document._id, 'too large']) : [],
@@ -68,7 +82,7 @@ describe('a message whose conversation is missing', () => {
     };
     // then the sweep purges nothing, and marks the message for a sweep 30 days later
     expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(purged(0));
-    expect(await findMessage()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
+    expect(await findMessage()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: due });
     // then the message is no longer an orphan once MongoDB accepts the refresh
     expect(await model.sweepAsOf(day(160))).toEqual(purged(0));
     expect(await findMessage()).not.toHaveProperty('orphanedAt');
@@ -76,29 +90,31 @@ describe('a message whose conversation is missing', () => {
 
   test('is kept while a dead letter may bring its conversation', async () => {
     // given a message whose conversation is a dead letter
-    await model.apply([message(0)], day(100));
-    const id = await storeDeadLetter(model, conversation(0), { now: day(100) });
+    await model.apply([message(0)], arrival);
+    const id = await storeDeadLetter(model, conversation(0), { now: arrival });
     // then the message stays, and the API serves the message once an operator has redriven the conversation
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
-    expect(await findMessage()).toMatchObject({ orphanedAt: day(130) });
+    expect(await model.sweepAsOf(due)).toEqual(purged(0));
+    expect(await findMessage()).toMatchObject({ orphanedAt: due });
     await model.apply([channel(0), conversation(0)], day(140));
-    await purgeDeadLetters(model.control, [id], { by: 'ann', at: day(100) });
+    await purgeDeadLetters(model.control, [id], { by: 'ann', at: arrival });
     expect(await model.sweepAsOf(day(170))).toEqual(purged(0));
     expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
   });
 
   test('is deleted among more messages than one page of the sweep', async () => {
-    // given 1,100 messages, a third of them with a conversation
-    const messages = Array.from({ length: 1_100 }, (_, index) => {
+    // given 1,100 messages, every third of them with a conversation
+    const kept = 367;
+    const orphans = 733;
+    const messages = Array.from({ length: kept + orphans }, (_, index) => {
       const id = `msg_a_${String(index).padStart(4, '0')}`;
       const conversationId = index % 3 === 0 ? 'conv_a' : `conv_${index}`;
       return { ...message(0), id, data: { ...message(0).data, id, conversationId } };
     });
-    await model.applyBatch(messages, day(100));
-    await model.apply([channel(0), conversation(0)], day(100));
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(733));
+    await model.applyBatch(messages, arrival);
+    await model.apply([channel(0), conversation(0)], arrival);
+    expect(await model.sweepAsOf(due)).toEqual(purged(orphans));
     const living = { state: { $exists: true } };
-    expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(367);
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
+    expect(await collectionOf(model.database, 'message').countDocuments(living)).toBe(kept);
+    expect(await model.sweepAsOf(due)).toEqual(purged(0));
   });
 });
