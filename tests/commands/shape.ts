@@ -52,15 +52,28 @@ const textOf = (name: string, options: Part): string =>
     .filter((text) => text !== null)
     .join(' ');
 
+const filterText = (value: unknown) => `{ ${conditionsText(value)} }`;
+const updateOperatorsText = (value: unknown) => `← ${operatorsText(value)}`;
+
+/** The texts of the options whose values decide the plan. Any other option is in a shape by its name alone. */
+const optionTexts: Record<string, (value: unknown) => string> = {
+  filter: filterText,
+  q: filterText,
+  query: filterText,
+  pipeline: (value) => stagesText(value as Part[]),
+  u: updateOperatorsText,
+  update: updateOperatorsText,
+  sort: (value) => `sort ${sortText(value)}`,
+  hint: (value) => `hint ${String(value)}`,
+  fields: () => 'projection',
+};
+
+/** The text of an option; null for an option with the value that it has by default. */
 function optionText(option: string, value: unknown): string | null {
-  if (option === 'filter' || option === 'q' || option === 'query') return `{ ${conditionsText(value)} }`;
-  if (option === 'pipeline') return stagesText(value as Part[]);
-  if (option === 'u' || option === 'update') return `← ${operatorsText(value)}`;
-  if (option === 'sort') return `sort ${sortText(value)}`;
-  if (option === 'hint') return `hint ${String(value)}`;
-  if (option === 'fields') return 'projection';
-  if (value === undefined || value === false || (option === 'limit' && value === 0)) return null;
-  return option;
+  const describe = optionTexts[option];
+  if (describe) return describe(value);
+  const isDefault = value === undefined || value === false || (option === 'limit' && value === 0);
+  return isDefault ? null : option;
 }
 
 /** The fields of a document, or a map of the driver. */

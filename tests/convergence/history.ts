@@ -18,44 +18,45 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
   const make = createMaker({ random, orgId: '', now: new Date(base), refer: randomId });
   const history: Event[] = [];
   const versions = new Map<string, number>();
-  for (let step = 0; step < length; step += 1) {
-    // The last third mostly changes referenced entities: only the fan-out propagates these changes.
-    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
-    const number = random.int(population[kind]);
-    const id = idOf(seed, kind, number);
-    // An entity belongs to one organization. One record in fifty names the next organization by mistake.
-    const mistake = random.chance(0.02) ? 1 : 0;
-    const orgId = `org_${seed}_${(number + mistake) % organizations}`;
-    const time = new Date(base + step * 1_000 + random.int(5_000));
-    // Appends a run of records again, up to the newest record of each of its keys.
-    if (random.chance(0.04)) {
-      const start = random.int(history.length + 1);
-      const run = history.slice(Math.max(start, history.length - runMax));
-      const isOfOneKey = random.chance(0.5);
-      history.push(...run.filter((event) => !isOfOneKey || event.id === id));
-      continue;
-    }
+  const newRecord = ({ kind, id, orgId, time }: Subject): Event => {
     const lastVersion = versions.get(id) ?? 0;
-    const earlierEvents = history.filter((event) => event.id === id);
-    if (earlierEvents.length > 0 && random.chance(0.15)) {
-      history.push(random.pick(earlierEvents));
-      continue;
-    }
     const version = lastVersion + 1 + random.int(3);
     versions.set(id, version);
     const percent = random.int(100);
     const event = { kind, id, orgId, version, time };
-    if (lastVersion > 0 && percent < 8) {
-      history.push({ ...event, op: 'deleted', version: random.chance(0.4) ? lastVersion : version });
-    } else if (lastVersion > 0 && percent < 12) {
-      history.push({ ...event, op: 'tombstone' });
-    } else {
-      const op = lastVersion === 0 ? 'created' : 'updated';
-      const { state } = make(kind, fieldsOf({ random, randomId, retentionDays }, kind, id, time));
-      history.push({ ...event, op, data: state });
-    }
+    if (lastVersion > 0 && percent < 8)
+      return { ...event, op: 'deleted', version: random.chance(0.4) ? lastVersion : version };
+    if (lastVersion > 0 && percent < 12) return { ...event, op: 'tombstone' };
+    const { state } = make(kind, fieldsOf({ random, randomId, retentionDays }, kind, id, time));
+    return { ...event, op: lastVersion === 0 ? 'created' : 'updated', data: state };
+  };
+  const nextRecords = (subject: Subject): Event[] => {
+    if (random.chance(0.04)) return runAppendedAgain(random, history, subject.id);
+    const earlierEvents = history.filter((event) => event.id === subject.id);
+    if (earlierEvents.length > 0 && random.chance(0.15)) return [random.pick(earlierEvents)];
+    return [newRecord(subject)];
+  };
+  for (let step = 0; step < length; step += 1) {
+    // The last third mostly changes referenced entities: only the fan-out propagates these changes.
+    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
+    const number = random.int(population[kind]);
+    // An entity belongs to one organization. One record in fifty names the next organization by mistake.
+    const mistake = random.chance(0.02) ? 1 : 0;
+    const orgId = `org_${seed}_${(number + mistake) % organizations}`;
+    const time = new Date(base + step * 1_000 + random.int(5_000));
+    history.push(...nextRecords({ kind, id: idOf(seed, kind, number), orgId, time }));
   }
   return history;
+}
+
+/** The entity of a record, the organization that the record names, and its time. */
+type Subject = Pick<Event, 'kind' | 'id' | 'orgId' | 'time'>;
+
+/** A run of records, up to the newest record of each of its keys: of all keys, or of the one with this id. */
+function runAppendedAgain(random: Random, history: Event[], id: string): Event[] {
+  const start = random.int(history.length + 1);
+  const run = history.slice(Math.max(start, history.length - runMax));
+  return random.chance(0.5) ? run.filter((event) => event.id === id) : run;
 }
 
 export type Population = Record<Kind, number>;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { kinds } from '../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { type Expected, fold } from '../convergence/fold.ts';
 import { comparable } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
@@ -37,24 +37,28 @@ function purged(early: Event[], late: Event[], present: Set<string>): Set<string
   const everExpires = new Set(
     [...early, ...late].filter(({ data }) => expires(String(data?.channelId))).map(({ id }) => id),
   );
-  const conversationOf = (documents: Expected, id: string) =>
-    (documents.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
-  const gone = new Set<string>();
-  for (const [id, { kind }] of all) {
-    if (kind === 'conversation' && !present.has(id) && everExpires.has(id) && !isLate.has(id)) gone.add(id);
-  }
-  const hasConversation = (documents: Expected, id: string) => {
-    const conversation = documents.get(conversationOf(documents, id));
-    return conversation !== undefined && conversation.orgId === documents.get(id)?.orgId;
-  };
-  for (const [id, { kind }] of all) {
-    if (kind !== 'message' || present.has(id)) continue;
-    const hasExpired = !isLate.has(id) && everExpires.has(conversationOf(all, id));
+  const missing = (kind: Kind) =>
+    [...all].filter(([id, document]) => document.kind === kind && !present.has(id)).map(([id]) => id);
+  const goneConversations = new Set(
+    missing('conversation').filter((id) => everExpires.has(id) && !isLate.has(id)),
+  );
+  const isPurgeable = (id: string) => {
+    const conversationId = conversationOf(all, id);
+    const hasExpired = !isLate.has(id) && everExpires.has(conversationId);
     const wasOrphan = before.has(id) && !hasConversation(before, id);
-    const isOrphan = !hasConversation(all, id) || gone.has(conversationOf(all, id));
-    if (hasExpired || wasOrphan || isOrphan) gone.add(id);
-  }
-  return gone;
+    const isOrphan = !hasConversation(all, id) || goneConversations.has(conversationId);
+    return hasExpired || wasOrphan || isOrphan;
+  };
+  return new Set([...goneConversations, ...missing('message').filter(isPurgeable)]);
+}
+
+/** The id of the conversation that a message names. */
+const conversationOf = (documents: Expected, id: string) =>
+  (documents.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
+
+function hasConversation(documents: Expected, id: string): boolean {
+  const conversation = documents.get(conversationOf(documents, id));
+  return conversation !== undefined && conversation.orgId === documents.get(id)?.orgId;
 }
 
 /** A message is marked as an orphan if its conversation is missing, and only then. */

@@ -1,5 +1,6 @@
 import type {
   CurrentDocument,
+  JoinedFields,
   ReferencedEntity,
   Store,
   StoredDocument,
@@ -80,12 +81,20 @@ function randomWrite(random: Random, data: Data, kind: Kind, _id: string): Write
   const guard = random.chance(0.7) ? (stored?.revision ?? null) : random.pick([null, 1, 7]);
   const document = randomDocument(random, kind, _id, (guard ?? 0) + 1);
   if (guard === null || !stored?.state || random.chance(0.5)) return { op: 'put', document, guard };
-  const { revision, refs = [], pending, orphanedAt, tombstonePosition } = document;
-  const marks = { ...(pending && { pending }), ...(orphanedAt && { orphanedAt }) };
-  const joined = { revision, refs, position: randomPosition(random), joined: { channel: null }, ...marks };
+  return { op: 'join', document: randomJoin(random, kind, document), guard };
+}
+
+/** A join with the references, the marks and the tombstone of a document. */
+function randomJoin(random: Random, kind: Kind, document: StoredDocument): JoinedFields {
+  const { _id, revision, refs = [], pending, orphanedAt, tombstonePosition } = document;
+  const position = randomPosition(random);
   // A join may meet no document: a fail-over has rolled the document back, or an operator has dropped its generation.
-  const fields = { _id: random.chance(0.9) ? _id : `${kind}_gone`, ...joined };
-  return { op: 'join', document: { ...fields, ...(tombstonePosition && { tombstonePosition }) }, guard };
+  const metId = random.chance(0.9) ? _id : `${kind}_gone`;
+  const fields: JoinedFields = { _id: metId, revision, refs, position, joined: { channel: null } };
+  if (pending) fields.pending = pending;
+  if (orphanedAt) fields.orphanedAt = orphanedAt;
+  if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
+  return fields;
 }
 
 type ReadPage<T> = (after: string) => Promise<{ items: T[]; next: string | null }>;

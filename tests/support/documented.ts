@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
+import { errorCatalogue, type ErrorCode } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { responseComponentOf } from '../../services/api/openapi/operation.ts';
 import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
-import type { Header, Reference, Response } from '../../services/api/openapi/types.ts';
+import type { Header, MediaType, Reference, Response } from '../../services/api/openapi/types.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { documentSchemas, type Validate } from './document-schemas.ts';
 import { misordered } from './field-order.ts';
@@ -116,25 +116,30 @@ function finder(document: OpenApiDocument) {
     template,
     pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
   }));
+  const componentOf = (ref: string) => components.responses[lastOf(ref)] as Response;
+  /** The response that the operation of a path lists. */
+  const listedResponse = (template: string, status: number) => {
+    const listed = paths[template]?.get.responses[status];
+    if (!listed) return undefined;
+    const pointer = `#/paths/${escaped(template)}/get/responses/${status}`;
+    const found = resolved<Response>(listed, pointer, componentOf);
+    return { pointer: found.pointer, response: found.value };
+  };
+  /** The response with a status that the operation does not list. */
+  const sharedResponse = (status: number, isPublic: boolean) => {
+    const name = unlisted.includes(status) ? nameOf(status, isPublic) : responseComponentOf(String(status));
+    const response = components.responses[name];
+    return response && { pointer: `#/components/responses/${name}`, response };
+  };
   return ({ method, path, status }: Exchange): Documented | undefined => {
     const [bare = ''] = path.split('?');
     const template = patterns.find(({ pattern }) => pattern.test(bare))?.template;
-    const listed = template && method !== 'OPTIONS' ? paths[template]?.get.responses[status] : undefined;
     const route = routes.find((candidate) => candidate.path.replace(/:(\w+)/g, '{$1}') === template);
-    const strict = status >= 400 ? errorEnvelopeSchema : route?.response;
-    if (template && listed) {
-      const pointer = `#/paths/${escaped(template)}/get/responses/${status}`;
-      const found = resolved<Response>(
-        listed,
-        pointer,
-        (ref) => components.responses[lastOf(ref)] as Response,
-      );
-      return { pointer: found.pointer, response: found.value, strict };
-    }
+    const mayBeListed = template !== undefined && method !== 'OPTIONS';
     const isPublic = template !== undefined && !route;
-    const name = unlisted.includes(status) ? nameOf(status, isPublic) : responseComponentOf(String(status));
-    const response = components.responses[name];
-    return response && { pointer: `#/components/responses/${name}`, response, strict };
+    const found =
+      (mayBeListed ? listedResponse(template, status) : undefined) ?? sharedResponse(status, isPublic);
+    return found && { ...found, strict: status >= 400 ? errorEnvelopeSchema : route?.response };
   };
 }
 
@@ -175,25 +180,33 @@ function* bodyErrors(
   document: OpenApiDocument,
   { method, status, headers, text }: Exchange,
 ): Generator<string> {
-  if (method === 'HEAD' || !response.content) {
+  const content = response.content?.['application/json'];
+  if (method === 'HEAD' || !content) {
     if (text !== '') yield 'there is a body where none is documented';
     return;
   }
   const type = new Map(headers).get('content-type');
   if (type !== 'application/json; charset=utf-8') yield `the type is ${type}`;
-  const body = JSON.parse(text) as { error?: { code: keyof typeof errorCatalogue } };
+  const body = JSON.parse(text) as { error?: { code: ErrorCode } };
   const error = validate(`${pointer}/content/application~1json/schema`, body);
   if (error) yield error;
-  const parsed = strict?.safeParse(body);
-  if (parsed?.error) yield z.prettifyError(parsed.error);
+  if (strict) yield* strictErrors(strict, body);
+  if (!error) yield* misordered(document.components.schemas, content.schema, body);
+  if (body.error) yield* codeErrors(body.error.code, status, content);
+}
+
+function* strictErrors(strict: z.ZodType, body: unknown): Generator<string> {
+  const parsed = strict.safeParse(body);
+  if (parsed.error) yield z.prettifyError(parsed.error);
   // A schema that is not strict accepts other fields, and drops them from `data`.
-  if (parsed?.success && !isDeepStrictEqual(parsed.data, body)) yield 'its schema does not have every field';
-  const { examples, schema } = response.content['application/json'];
-  if (!error) yield* misordered(document.components.schemas, schema, body);
-  const code = body.error?.code;
-  const isListed = !unlisted.includes(status) && examples;
-  if (code && errorCatalogue[code].status !== status) yield `${code} has another status`;
-  if (code && isListed && !(code in examples)) yield 'the code is not documented for this status';
+  else if (!isDeepStrictEqual(parsed.data, body)) yield 'its schema does not have every field';
+}
+
+/** The document lists the codes of a status as its examples, except for the statuses that no operation lists. */
+function* codeErrors(code: ErrorCode, status: number, { examples }: MediaType): Generator<string> {
+  if (errorCatalogue[code].status !== status) yield `${code} has another status`;
+  if (unlisted.includes(status) || !examples) return;
+  if (!(code in examples)) yield 'the code is not documented for this status';
 }
 
 const lastOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1);

@@ -12,13 +12,23 @@ export function* misordered(
   path = 'the body',
 ): Generator<string> {
   if (typeof value !== 'object' || value === null) return;
-  const { items, properties = {}, ...schema } = resolved(schemas, unresolved);
-  const options = (schema.oneOf ?? schema.anyOf)?.filter((option) => isOf(schemas, option, value)) ?? [];
+  const { items, properties, oneOf, anyOf } = resolved(schemas, unresolved);
+  const options = (oneOf ?? anyOf ?? []).filter((option) => isOf(schemas, option, value));
   for (const option of options) yield* misordered(schemas, option, value, path);
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries())
       yield* misordered(schemas, items as JsonSchema, item, `${path}.${index}`);
+  } else if (properties) {
+    yield* misorderedFields(schemas, properties, value, path);
   }
+}
+
+function* misorderedFields(
+  schemas: Schemas,
+  properties: Required<JsonSchema>['properties'],
+  value: object,
+  path: string,
+): Generator<string> {
   const fields = new Map(Object.entries(value));
   const expected = Object.keys(properties).filter((name) => fields.has(name));
   const found = [...fields.keys()].filter((name) => name in properties);
