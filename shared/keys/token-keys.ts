@@ -42,9 +42,10 @@ export type TokenRefusal = 'unknown' | 'shared_token';
 export const sameTokenMax = 10;
 
 /**
- * The key that a token belongs to, or the reason for a refusal. A revoked token stays revoked, and no organization
- * takes over the token of another one. If several active keys of one organization have the token, it belongs to the
- * first by id. A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
+ * Returns the key that a token belongs to, or the reason for a refusal. A revoked token stays revoked, and no
+ * organization takes over the token of another one. If several active keys of one organization have the token, it
+ * belongs to the first by id. A token of more than `sameTokenMax` keys is refused, because some of them are not
+ * examined.
  */
 export function resolveToken({ candidates, hasMore, isBlocked }: TokenOwners): KeyCandidate | TokenRefusal {
   if (hasMore) return 'shared_token';

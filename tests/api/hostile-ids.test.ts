@@ -67,8 +67,10 @@ function linkedDocuments(owner: Owner, text: string) {
   const { orgId, idSuffix, token } = owner;
   const organization = { orgId };
   const conversationId = `conv_${idSuffix}`;
-  const summary = { ...build.ticketJoined().conversations[0], id: conversationId } as never;
-  const joined = build.ticketJoined({ conversations: [summary] });
+  const conversations = build
+    .ticketJoined()
+    .conversations.map((summary) => ({ ...summary, id: conversationId }));
+  const joined = build.ticketJoined({ conversations });
   return {
     apiKey: build.apiKey(token, { id: `key_${idSuffix}`, name: text }, organization),
     ticket: build.ticket({ id: `ti_${idSuffix}`, title: text }, { ...organization, joined }),
@@ -97,7 +99,7 @@ function documentsOf(generation: number) {
 }
 
 const limit = 1_000_000;
-// Before `useApi`, whose own hook closes the client.
+// Stands before `useApi`, whose own hook closes the client.
 afterAll(() => generationDatabase(api.store.control.client, api.store.name, 2).dropDatabase());
 const api = useApi(documentsOf(1), {
   settings: { RATE_LIMIT_REQUESTS: limit },
@@ -152,7 +154,7 @@ const bodyOf = async (owner: Owner, path: string): Promise<string> => {
   return `${status} ${text}`;
 };
 
-/** The answers to each path of an organization, one request at a time. */
+/** Asks for each path of an organization, one request at a time. */
 async function askSequentially(owner: Owner): Promise<string[]> {
   const bodies: string[] = [];
   for (const path of pathsOf(owner)) bodies.push(await bodyOf(owner, path));
@@ -162,7 +164,7 @@ async function askSequentially(owner: Owner): Promise<string[]> {
 const askConcurrently = (owner: Owner): Promise<string[]> =>
   Promise.all(pathsOf(owner).map((path) => bodyOf(owner, path)));
 
-/** The answers to each organization, one request at a time. */
+/** The answers of `askSequentially`, by organization and path. */
 let sequentialAnswers: string[][];
 
 beforeAll(async () => {
@@ -222,17 +224,17 @@ test('each answer during a promotion has documents of the organization from one 
     { ...registered, number: 1, state: 'standby' as const },
     { ...registered, number: 2, state: 'active' as const },
   ];
-  /** The answers of each round, by organization and path. */
-  const rounds: string[][][] = [];
-  const askRound = async () => rounds.push(await Promise.all(owners.map(askConcurrently)));
-  const isPromoted = () =>
-    rounds
-      .at(-1)
-      ?.flat()
-      .every((body) => body.includes(' of generation 2'));
-  await askRound();
+  /** The answers to all organizations, by organization and path. */
+  const askAll = (): Promise<string[][]> => Promise.all(owners.map(askConcurrently));
+  const areOfSecond = (answers: string[][]) =>
+    answers.flat().every((body) => body.includes(' of generation 2'));
+  let latest = await askAll();
+  const rounds = [latest];
   await generationsOf(control).updateOne({ _id: 'active' }, { $set: { generation: 2, generations } });
-  while (!isPromoted()) await askRound();
+  while (!areOfSecond(latest)) {
+    latest = await askAll();
+    rounds.push(latest);
+  }
   for (const answers of rounds) {
     for (const [ownerIndex, bodies] of answers.entries()) {
       for (const [pathIndex, body] of bodies.entries()) {

@@ -70,19 +70,19 @@ type ExportStep = {
   position: ExportPosition;
   read: () => Promise<Page<TicketItem> | null>;
   /** The cursor that the API has refused last in this run. */
-  refused: string | null;
+  refusedCursor: string | null;
 };
 
 /** Returns the step that continues the run at a position. */
 function stepTo(
   { client, limit, signal }: ExportRun,
   position: ExportPosition,
-  refused: string | null = null,
+  refusedCursor: string | null = null,
 ): ExportStep {
   const { changedFrom, cursor } = position;
   const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: changedFrom ?? undefined } };
   const read = async () => client.tickets.list({ ...query, startingAfter: cursor }, { signal });
-  return { position, read, refused };
+  return { position, read, refusedCursor };
 }
 
 /**
@@ -91,14 +91,14 @@ function stepTo(
  */
 async function* exportPage(
   run: ExportRun,
-  { position: startPosition, read, refused }: ExportStep,
+  { position: startPosition, read, refusedCursor }: ExportStep,
 ): AsyncGenerator<ExportBatch, ExportStep | null, undefined> {
   const { changedFrom, nextChangedFrom, cursor } = startPosition;
   const { signal } = run;
   const page = await read().catch((error: unknown) => {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
     // If the API refuses the same cursor twice, it will refuse that cursor forever.
-    if (isRefused && cursor !== null && cursor !== refused) return null;
+    if (isRefused && cursor !== null && cursor !== refusedCursor) return null;
     throw error;
   });
   // The API refuses the cursor, for example after a release, so the run starts again.
@@ -117,7 +117,7 @@ async function* exportPage(
     pending = content;
   }
   if (pending) yield { ...pending, since: writePosition(endPosition) };
-  if (page.nextCursor !== null) return { position: endPosition, read: page.nextPage, refused };
+  if (page.nextCursor !== null) return { position: endPosition, read: page.nextPage, refusedCursor };
   // The last page had no batch to carry a new `since`, so the caller still has one with the cursor of this page. The
   // next run would miss a late change that sorts before the cursor: this run reads again from its earliest Data-As-Of.
   const restartFrom = endPosition.nextChangedFrom.toISOString();

@@ -98,9 +98,9 @@ export async function findCallers(
 ): Promise<Map<string, Caller | TokenRefusal>> {
   const tokens = await readTokenOwners(control, authDatabase, hashes, limits);
   const callers = [...tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
-    const key = resolveToken(token);
-    if (typeof key === 'string') return [hash, key];
-    return [hash, { keyId: key.id, orgId: key.orgId, rateLimit: key.rateLimit }];
+    const resolved = resolveToken(token);
+    if (typeof resolved === 'string') return [hash, resolved];
+    return [hash, { keyId: resolved.id, orgId: resolved.orgId, rateLimit: resolved.rateLimit }];
   });
   return new Map(callers);
 }

@@ -76,7 +76,7 @@ async function removeTracesOfLost(
 async function moveProgress(
   { control }: GapDeps,
   generation: number,
-  { topic, partition, way, nextOffset: position, end, topicId }: Continuation,
+  { topic, partition, way, nextOffset: position, logEnd, topicId }: Continuation,
   at: Date,
 ): Promise<void> {
   const _id = `${generation}/${topic}/${partition}`;
@@ -88,7 +88,7 @@ async function moveProgress(
   if (topicId !== null) applied.topicId = topicId;
   const identity = { generation, topic, partition, updatedAt: at };
   // The projector has applied no record of the new log of a topic that was created again.
-  const nothingApplied = { end, completeTo: new Date(0) };
+  const nothingApplied = { end: logEnd, completeTo: new Date(0) };
   const update =
     way === 'reset'
       ? { $set: { applied, ...nothingApplied }, $setOnInsert: identity }

@@ -25,10 +25,10 @@ export type Continuation = TopicPartition & {
   /** The offset up to which records were applied before the gap. Their effect is complete. */
   position: number;
   /** The end of the log; 0 if the partition no longer exists. */
-  end: number;
+  logEnd: number;
   /** The id of the topic; null if the brokers report none. */
   topicId: string | null;
-  /** The consequence for its records, for the operator. */
+  /** How the partition continues, and what becomes of its records, for the operator. */
   text: string;
 };
 
@@ -65,7 +65,7 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
         nextOffset: null,
         lostFrom: 0,
         position,
-        end: 0,
+        logEnd: 0,
         topicId,
         text,
       });
@@ -81,7 +81,7 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
         nextOffset: ends.low,
         lostFrom: 0,
         position,
-        end: ends.end,
+        logEnd: ends.end,
         topicId,
         text,
       });
@@ -89,7 +89,7 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
       continuations.push({
         ...place,
         position,
-        end: ends.end,
+        logEnd: ends.end,
         topicId,
         ...continueAfterGap(gap, position, ends),
       });
@@ -109,14 +109,14 @@ function continueAfterGap(
   { low, end }: { low: number; end: number },
 ): Pick<Continuation, 'way' | 'nextOffset' | 'lostFrom' | 'text'> {
   const clampToLog = (offset: number) => Math.min(end, Math.max(low, offset));
-  const text = (offset: number, consequence: string) =>
+  const textAt = (offset: number, consequence: string) =>
     `${partitionKey(gap)} continues at offset ${offset}, its log ends at offset ${end}: ${consequence}`;
   if (gap.kind === 'diverged') {
     const nextOffset = clampToLog(Math.min(gap.from, position));
     const kept = `documents keep the lost records from ${gap.from} to ${gap.to}`;
-    return { way: 'reread', nextOffset, lostFrom: Math.min(gap.from, end), text: text(nextOffset, kept) };
+    return { way: 'reread', nextOffset, lostFrom: Math.min(gap.from, end), text: textAt(nextOffset, kept) };
   }
   const nextOffset = clampToLog(gap.to + 1);
   const skipped = `the records from ${Math.min(gap.from, position)} to ${nextOffset - 1} are skipped`;
-  return { way: 'skip', nextOffset, lostFrom: null, text: text(nextOffset, skipped) };
+  return { way: 'skip', nextOffset, lostFrom: null, text: textAt(nextOffset, skipped) };
 }

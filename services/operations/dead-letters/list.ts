@@ -20,8 +20,8 @@ import { matcherOf, needsBytes, spansOf } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
 /**
- * The dead letters that match a filter. A dead letter is an unapplied record of the ledger. A span is a document of the
- * ledger with the records of one range of a partition.
+ * The dead letters that match a filter. A dead letter is an entry of the ledger whose record is not applied. A span is
+ * a document of the ledger with the entries of consecutive offsets of a partition.
  */
 export type DeadLetterList = {
   deadLetters: DeadLetterDetails[];
