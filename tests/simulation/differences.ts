@@ -29,7 +29,10 @@ export function differences(early: Event[], late: Event[], data: Data): Differen
   };
 }
 
-/** The missing documents that the sweep may purge. */
+/**
+ * The missing documents that the sweep may have purged: expired conversations with their messages, and messages that
+ * had no conversation before or after the gap of the history. An entity with a late record has not expired.
+ */
 function purged(early: Event[], late: Event[], present: Set<string>): Set<string> {
   const before = fold(early);
   const all = fold([...early, ...late]);

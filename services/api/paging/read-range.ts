@@ -4,16 +4,18 @@ import type { StoreReader } from '../store/reader.ts';
 import type { RangeQuery } from './key-range.ts';
 import { readPage } from './page-query.ts';
 
+/**
+ * The documents before a range that the API has read already: `key` is their last sort key. `items` and `bytes` give
+ * their average size, by which the first batch of the range is limited.
+ */
+export type AlreadyRead = { key: string | null; items: number; bytes: number };
+
 type BatchOptions = {
   /** Only the fields that the response contains. */
   projection: Document;
-  /** The maximum of documents in one reply of MongoDB, which limits the memory that a range takes. */
+  /** The maximum number of documents in one reply of MongoDB, which limits the memory that a range takes. */
   batchSize: number;
-  /**
-   * The documents before the range: `key` is their last sort key. `items` and `bytes` give their average size, by which
-   * the first batch is limited.
-   */
-  before: { key: string | null; items: number; bytes: number };
+  alreadyRead: AlreadyRead;
 };
 
 /**
@@ -23,10 +25,10 @@ type BatchOptions = {
 export async function* readRange<T extends Document>(
   store: StoreReader,
   queryAfter: (key: string | null) => RangeQuery,
-  { projection, batchSize, before }: BatchOptions,
+  { projection, batchSize, alreadyRead }: BatchOptions,
 ): AsyncGenerator<T[], void> {
-  let { key } = before;
-  let limit = itemsOfSize(batchSize, before);
+  let { key } = alreadyRead;
+  let limit = itemsOfSize(batchSize, alreadyRead);
   for (;;) {
     const page = await readPage<T>(store, { ...queryAfter(key), limit, projection });
     const release = store.hold(page.bytes);

@@ -18,7 +18,10 @@ import type { Store } from '../materialize/store.ts';
 
 type Options = { data?: Data; overrides?: (store: Store) => Partial<Store>; skipped?: Chunk['skipped'] };
 
-/** Applies one batch. Returns the ids that are then stored, those of the applied changes, and the rejected records. */
+/**
+ * Applies one batch. Returns the ids that are then stored, those of the applied changes, the rejected records, and the
+ * dependent documents that were not refreshed, with the reason.
+ */
 async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) {
   const { data = emptyData(), overrides = () => ({}), skipped = new Map() } = options;
   const store = memoryStore(data);
@@ -58,7 +61,7 @@ const withBrokenHeaders = () =>
   tickets().map((record) =>
     record.position.offset === badOffset ? { ...record, headers: Buffer.from([4, 200]) } : record,
   );
-/** Adds a conversation whose broken `updatedAt` makes every join of the bad ticket throw. */
+/** Adds a conversation to the data. Its broken `updatedAt` makes every join of the bad ticket throw. */
 const givenEdited = (data = givenContacts()): Data => {
   const state = { id: 'conv_edited', ticketId: 'ti_bad', channelId: 'chan_1', updatedAt: 'broken' };
   data.get('conversation')?.set(state.id, { ...storedDocument(state), byCreated: '1 conv_edited' });

@@ -1,4 +1,4 @@
-import { readRange } from '../../paging/read-range.ts';
+import { type AlreadyRead, readRange } from '../../paging/read-range.ts';
 import { threadBatchSize, type ThreadMessage, threadProjection } from '../../store/find-threads.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { type Thread, threadQuery } from '../messages.ts';
@@ -10,18 +10,18 @@ export async function* readThread(store: StoreReader, thread: Thread): AsyncGene
   yield* readRange<ThreadMessage>(store, (key) => threadQuery(thread, key), {
     projection: threadProjection,
     batchSize: threadBatchSize,
-    before: start,
+    alreadyRead: start,
   });
 }
 
-/** `key` is the sort key of the last message that the start contains. */
-type ThreadStart = { isComplete: boolean; key: string | null; items: number; bytes: number };
-
-/** Yields the start of a thread. A separate generator, so its messages can be freed before the API reads the rest. */
+/**
+ * Yields the start of a thread, and returns whether that is the whole thread. It is a separate generator, so V8 can
+ * free these messages before the API reads the rest.
+ */
 async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
-): AsyncGenerator<ThreadMessage[], ThreadStart> {
+): AsyncGenerator<ThreadMessage[], AlreadyRead & { isComplete: boolean }> {
   const { documents: messages, replyBytes, isComplete } = await store.findThread(conversationId);
   const release = store.hold(replyBytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);

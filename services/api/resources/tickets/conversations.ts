@@ -60,9 +60,9 @@ export async function* visibleConversations(
   // ticket would contain it twice.
   const embeddedIds = new Set(joined.conversations.map(({ id }) => id));
   const isVisible = (summary: StoredSummary) => !embeddedIds.has(summary.state.id) && isShown(summary, now);
-  const before = { key: moreAfter, items: 0, bytes: 0 };
+  const alreadyRead = { key: moreAfter, items: 0, bytes: 0 };
   const queryAfter = (after: string | null) => remainingQuery({ orgId, ticketId: state.id, after });
-  const options = { projection: embeddedFields, batchSize, before };
+  const options = { projection: embeddedFields, batchSize, alreadyRead };
   for await (const batch of readRange<StoredSummary>(store, queryAfter, options)) {
     onRead?.(batch.length);
     const visible = batch.filter((summary) =>
