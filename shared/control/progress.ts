@@ -37,8 +37,7 @@ export type Applied = {
 };
 
 /**
- * What the projector that saved the progress last reports of itself. Each save replaces the whole object, like
- * `Applied`.
+ * The report of the projector that saved the progress last. Each save replaces the whole object, like `Applied`.
  */
 export type LastSave = {
   /** The reason why records wait for the projector; null if no record waits. */

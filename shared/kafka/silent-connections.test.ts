@@ -96,7 +96,7 @@ test('a request that times out closes its connection, and the next request opens
   expect(sockets).toHaveLength(2);
 });
 
-test('a timeout closes the connections that have been silent since the request', async () => {
+test('a timeout closes the connections that have been silent for most of the wait', async () => {
   const { create, state, sockets, closed } = opened;
   const cut = create();
   const idle = create();
@@ -114,6 +114,22 @@ test('a timeout closes the connections that have been silent since the request',
   expect([cut, idle, used].map((connection) => connection.isConnected())).toEqual([false, false, true]);
   await eventually(() => closed.size === 2);
   expect(await ask(idle)).toBe('answered');
+});
+
+test('a timeout closes an idle connection whose last answer came right after the request', async () => {
+  const { create, state, sockets, closed } = opened;
+  const cut = create();
+  const idle = create();
+  for (const connection of [idle, cut]) expect(await ask(connection)).toBe('answered');
+  const answer = state.answer;
+  state.answer = (socket, response) => {
+    if (socket !== sockets[1]) answer(socket, response);
+  };
+  const asking = ask(cut, { requestTimeout: 4 * limitMs });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await ask(idle)).toBe('answered');
+  expect(await asking).toBe(timedOut);
+  await eventually(() => closed.size === 2);
 });
 
 test('a request that waits behind a longer one does not close the connection', async () => {

@@ -5,7 +5,7 @@ import kafkajs from 'kafkajs';
 /*
  * kafkajs-patch.ts calls `closeTimedOutConnections` once. It then watches every connection of this process:
  *
- *   a request times out     closes its connection, and the connections that have been silent since the request
+ *   a request times out     closes its connection, and those that have been silent for most of its wait
  *   the process ends        `closingSilentConnections` closes each connection on which a request waits too long
  *   a connection opens      `openOneAtATime` corrects two faults of kafkajs
  */
@@ -49,7 +49,7 @@ const lengthBytes = 4;
  * kafkajs rejects a request that times out, but keeps its connection. If a NAT, a load balancer or a host without power
  * has silently dropped the connection, every later request on it also times out. That lasts a quarter of an hour, or
  * forever behind a balancer that acknowledges the bytes. The patch closes the connection, and every other connection
- * that has been silent since the request. The next request opens a new connection.
+ * that has been silent for most of the wait. The next request opens a new connection.
  */
 export function closeTimedOutConnections({ connection: { prototype } }: ConnectionParts): void {
   const { send, processData } = prototype;
@@ -79,13 +79,15 @@ function closeAfterTimeout(connection: Connection, error: Error): void {
   const waitingIds = [...connection.requestQueue.inflight.keys()];
   if (waitingIds.some((id) => id < correlationId)) return;
   closeNow(connection);
-  // A failure of the network usually cuts all connections.
+  // A failure of the network usually cuts all connections. An answer that came right after the request may have come
+  // before the failure, so it does not show that its connection works.
+  const silentSinceMs = sentAt + (Date.now() - sentAt) / 4;
   for (const [otherConnection, receivedMs] of lastReceivedMs) {
     const [oldest] = otherConnection.requestQueue.inflight.values();
-    const isSilentSince = receivedMs <= sentAt;
+    const isSilent = receivedMs <= silentSinceMs;
     // An older request has its own timeout, which may come later because its answer takes long.
     const hasOlderRequest = oldest !== undefined && oldest.sentAt <= sentAt;
-    if (isSilentSince && !hasOlderRequest) closeNow(otherConnection);
+    if (isSilent && !hasOlderRequest) closeNow(otherConnection);
   }
 }
 

@@ -28,7 +28,7 @@ export type Continuation = TopicPartition & {
   logEnd: number;
   /** The id of the topic; null if the brokers report none. */
   topicId: string | null;
-  /** How the partition continues, and what becomes of its records, for the operator. */
+  /** How the partition continues, and the consequence for its records, in words for the operator. */
   text: string;
 };
 
