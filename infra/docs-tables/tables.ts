@@ -107,7 +107,9 @@ const tables: Record<string, () => string> = {
 /** A method of the typed client with its arguments. */
 function methodOf({ path, operationId, query }: Route): string {
   const hasQuery = Object.keys(query.shape).length > 0;
-  const names = [path.includes(':id') ? 'id' : '', hasQuery ? 'params?' : ''].filter(Boolean);
+  const names: string[] = [];
+  if (path.includes(':id')) names.push('id');
+  if (hasQuery) names.push('params?');
   return `${clientMethod(path, operationId)}(${names.join(', ')})`;
 }
 

@@ -76,8 +76,10 @@ const groupErrors = [
 function withGroupName(groupId: string, error: unknown): unknown {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type ?? '');
   if (!types.some((type) => groupErrors.includes(type))) return error;
-  return new Error(`${groupId} (CONSUMER_GROUP): ${errorMessage(error)}`, { cause: error });
+  return new Error(ofGroup(groupId, errorMessage(error)), { cause: error });
 }
+
+const ofGroup = (groupId: string, text: string): string => `${groupId} (CONSUMER_GROUP): ${text}`;
 
 /** Runs `work` with a group. Names the group in an error with which the group refuses this client. */
 export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promise<T> {
@@ -99,9 +101,13 @@ export function describeForeignMembers(members: Member[]): string | null {
   return `another client is in the consumer group of these projectors: ${foreignMembers.join('; ')}. ${separate}`;
 }
 
-/** A consumer group has foreign members, so it admits no projector of this generation. */
+/** Another client has the consumer group, so it serves no projector of this generation. */
 export class GroupTaken extends Error {
   override name = 'GroupTaken';
+
+  constructor(groupId: string, reason: string) {
+    super(ofGroup(groupId, reason));
+  }
 }
 
 /**
@@ -111,8 +117,8 @@ export class GroupTaken extends Error {
  */
 export const joinedByConsumerProtocol = (groupId: string): GroupTaken =>
   new GroupTaken(
-    `${groupId} (CONSUMER_GROUP): a client with group.protocol=consumer is in the consumer group of these projectors. ` +
-      separate,
+    groupId,
+    `a client with group.protocol=consumer is in the consumer group of these projectors. ${separate}`,
   );
 
 type Group = { admin: Pick<Admin, 'describeGroups'>; groupId: string; protocol: string };
@@ -127,5 +133,5 @@ export async function explainRefusal({ admin, groupId, protocol }: Group, error:
   const members = isTaken ? await readMembers(admin, groupId, protocol).catch(() => []) : [];
   const foreignMembers = describeForeignMembers(members);
   if (foreignMembers === null) return withGroupName(groupId, error) as Error;
-  return new GroupTaken(`${groupId} (CONSUMER_GROUP): ${foreignMembers}`);
+  return new GroupTaken(groupId, foreignMembers);
 }

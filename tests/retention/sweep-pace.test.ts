@@ -1,9 +1,10 @@
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { SweeperDeps } from '../../services/projector/retention/sweeper.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useReadModel } from './read-model.ts';
-import { type SweeperDeps, sweeperOn } from './sweeper-on.ts';
+import { sweeperOn } from './sweeper-on.ts';
 
 describe('a projector that owns the sweep', () => {
   const model = useReadModel();

@@ -1,14 +1,15 @@
 import { pino } from 'pino';
 import { createMetrics } from '../../services/projector/metrics.ts';
-import { startSweeper } from '../../services/projector/retention/sweeper.ts';
+import {
+  startSweeper,
+  type SweeperDeps,
+  type SweeperTimes,
+} from '../../services/projector/retention/sweeper.ts';
 import type { useReadModel } from './read-model.ts';
-
-export type SweeperDeps = Parameters<typeof startSweeper>[0];
 
 /** Returns a function that starts a sweeper on the read model. */
 export const sweeperOn =
-  (model: ReturnType<typeof useReadModel>) =>
-  (changes: Partial<SweeperDeps>, options?: Parameters<typeof startSweeper>[1]) => {
+  (model: ReturnType<typeof useReadModel>) => (changes: Partial<SweeperDeps>, times?: SweeperTimes) => {
     const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(new Date());
     return startSweeper(
       {
@@ -23,6 +24,6 @@ export const sweeperOn =
         announceSweep: () => undefined,
         ...changes,
       },
-      options,
+      times,
     );
   };

@@ -1,5 +1,6 @@
 import { createMetrics } from '../../services/projector/metrics.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { SweeperDeps } from '../../services/projector/retention/sweeper.ts';
 import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
 import { processesOf, type Projector, type SweepOutcome } from '../../shared/control/processes.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
@@ -9,7 +10,7 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { projector } from '../support/facts.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
-import { type SweeperDeps, sweeperOn } from './sweeper-on.ts';
+import { sweeperOn } from './sweeper-on.ts';
 
 describe('the sweeper of a projector', () => {
   const model = useReadModel();

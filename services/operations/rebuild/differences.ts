@@ -135,7 +135,7 @@ const refsInState = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
 };
 
 /** The paths of the fields that differ. */
-export function differingPaths(path: string, expected?: object | null, actual?: object | null): string[] {
+function differingPaths(path: string, expected?: object | null, actual?: object | null): string[] {
   const expectedFields = (expected ?? {}) as Record<string, unknown>;
   const actualFields = (actual ?? {}) as Record<string, unknown>;
   return [...new Set([...Object.keys(expectedFields), ...Object.keys(actualFields)])]

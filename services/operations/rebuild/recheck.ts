@@ -57,7 +57,7 @@ export const countDocuments = (differences: { kind: Kind; id: string }[]): numbe
  * Waits until every watermark has passed an instant, or until the others stand still, which it reports. Resolves to
  * whether all have passed.
  */
-export async function awaitWatermarks(
+async function awaitWatermarks(
   watermarks: ReadWatermarks,
   instant: Date,
   { report, nowMs = () => performance.now() }: Pick<RecheckDeps, 'report' | 'nowMs'>,

@@ -11,7 +11,7 @@ import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { sweep, type SweepDeps } from './sweep.ts';
 
-type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgress'> & {
+export type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgress'> & {
   control: Db;
   prefix: string;
   generation: number;
@@ -78,7 +78,7 @@ function createOutcomeReport({ control, generation, now, metrics, announceSweep 
 }
 
 /** Times in milliseconds. */
-type SweeperTimes = {
+export type SweeperTimes = {
   /** The time between the starts of two sweeps. */
   intervalMs?: number;
   /** How often the sweeper checks whether it is the owner, and whether a sweep is due. */
