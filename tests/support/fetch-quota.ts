@@ -1,8 +1,10 @@
 import assert from 'node:assert';
 import { askBroker, int16, int32 } from './ask-broker.ts';
+import { eventually } from './eventually.ts';
 
-/** AlterClientQuotas (KIP-546). */
-const apiKey = 49;
+/** DescribeClientQuotas and AlterClientQuotas (KIP-546). */
+const describeKey = 48;
+const alterKey = 49;
 const apiVersion = 0;
 
 const text = (value: string) => Buffer.concat([int16(value.length), Buffer.from(value)]);
@@ -11,11 +13,34 @@ const double = (value: number) => {
   bytes.writeDoubleBE(value);
   return bytes;
 };
-const boolean = (value: boolean) => Buffer.from([Number(value)]);
+const int8 = (value: number) => Buffer.from([value]);
+const boolean = (value: boolean) => int8(Number(value));
+/** The length of an array with one element. */
+const oneEntry = int32(1);
+const header = (apiKey: number) => {
+  const correlationId = 1;
+  return Buffer.concat([int16(apiKey), int16(apiVersion), int32(correlationId), int16(-1)]);
+};
 
-/** Limits the bytes a second that brokers deliver to the clients with this id; null removes the limit. */
+/**
+ * Limits the bytes a second that a broker delivers to the clients with this id; null removes the limit. Resolves when
+ * the broker enforces the change: it answers a request before that. A broker enforces changes one after the other, so
+ * it has enforced this one when it describes a later change.
+ */
 export async function setFetchQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
-  const oneEntry = int32(1);
+  await changeQuota(broker, clientId, bytesPerSecond);
+  const otherId = `${clientId}-later`;
+  await changeQuota(broker, otherId, 1);
+  await changeQuota(broker, otherId, null);
+}
+
+/** Changes the quota and waits until the broker describes the change. */
+async function changeQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
+  await alterQuota(broker, clientId, bytesPerSecond);
+  await eventually(async () => (await describedQuota(broker, clientId)) === bytesPerSecond);
+}
+
+async function alterQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
   const entity = [oneEntry, text('client-id'), text(clientId)];
   const limit = [
     oneEntry,
@@ -23,10 +48,22 @@ export async function setFetchQuota(broker: string, clientId: string, bytesPerSe
     double(bytesPerSecond ?? 0),
     boolean(bytesPerSecond === null),
   ];
-  const correlationId = 1;
-  const header = [int16(apiKey), int16(apiVersion), int32(correlationId), int16(-1)];
-  const request = [...header, oneEntry, ...entity, ...limit, boolean(false)];
+  const validateOnly = boolean(false);
+  const request = [header(alterKey), oneEntry, ...entity, ...limit, validateOnly];
   const answer = await askBroker(broker, Buffer.concat(request));
   // The error code follows the correlation id, the throttle time, and the number of entries.
   assert.equal(answer.readInt16BE(4 + 4 + 4), 0, 'the broker accepts a quota');
+}
+
+/** The limit that the broker describes for the clients with this id; null without a limit. */
+async function describedQuota(broker: string, clientId: string): Promise<number | null> {
+  const exactMatch = int8(0);
+  const strict = boolean(true);
+  const filter = [oneEntry, text('client-id'), exactMatch, text(clientId)];
+  const answer = await askBroker(broker, Buffer.concat([header(describeKey), ...filter, strict]));
+  // The error code follows the correlation id and the throttle time.
+  assert.equal(answer.readInt16BE(4 + 4), 0, 'the broker describes its quotas');
+  // The value of the only quota ends the answer. Without a quota, the answer ends with the number of entries.
+  const entries = answer.readInt32BE(4 + 4 + 2 + 2);
+  return entries === 0 ? null : answer.readDoubleBE(answer.length - 8);
 }
