@@ -2,10 +2,10 @@ import { pino } from 'pino';
 import { progressOf } from '../../shared/control/progress.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
+import { setFetchQuota } from '../support/broker-changes.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { setFetchQuota } from '../support/fetch-quota.ts';
 import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 

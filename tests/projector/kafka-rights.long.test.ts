@@ -2,6 +2,7 @@ import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatter
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { type Generation, type GenerationRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { processesOf } from '../../shared/control/processes.ts';
+import { untilEnforced } from '../support/broker-changes.ts';
 import { created } from '../support/entities.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
@@ -52,6 +53,7 @@ async function grant(rights: { tags?: Right | null; group?: Right | null }) {
   if (tags) acl.push(ruleOf('topic', projector.topic('tag'), tags));
   if (group) acl.push(ruleOf('group', config.CONSUMER_GROUP, group));
   await admin.createAcls({ acl });
+  await untilEnforced(broker.plain);
 }
 
 const guarded = () => ({ ...guardedUser, KAFKA_BROKERS: broker.secure });

@@ -5,6 +5,7 @@ import type { StoredDocument } from '../../services/projector/materialize/store.
 import type { Kind } from '../../shared/documents/resources.ts';
 import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { untilEnforced } from './broker-changes.ts';
 import { type StandingLetter, standingLetters } from './dead-letters.ts';
 import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
@@ -144,10 +145,7 @@ export function useProjector({
       // Kafka refuses to delete records of a topic that is only compacted.
       await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
       const deletedTo = [{ partition: 0, offset: String(offset) }];
-      const deletion = () =>
-        environment.admin.deleteTopicRecords({ topic: topic(kind), partitions: deletedTo });
-      // Kafka acknowledges a policy before the broker of the partition follows it.
-      await eventually(() => deletion().then(() => true, ifPolicyForbids));
+      await environment.admin.deleteTopicRecords({ topic: topic(kind), partitions: deletedTo });
     },
     /** Deletes the topic and creates it again, empty; by default with the same number of partitions. */
     recreateTopic: async (kind: Kind, count = partitions) => {
@@ -162,15 +160,13 @@ export function useProjector({
   };
 }
 
-async function alterTopic({ admin }: TestEnvironment, name: string, settings: Record<string, string>) {
+async function alterTopic(
+  { admin, config }: TestEnvironment,
+  name: string,
+  settings: Record<string, string>,
+) {
   const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
   const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
   await admin.alterConfigs({ validateOnly: false, resources });
-}
-
-/** False if the policy of the topic forbids a deletion of records; rejects with any other error. */
-function ifPolicyForbids(error: Error): false {
-  const { partitions = [] } = error.cause as { partitions?: { error: { type?: string } }[] };
-  if (partitions.some((partition) => partition.error.type === 'POLICY_VIOLATION')) return false;
-  throw error;
+  await untilEnforced(config.KAFKA_BROKERS[0] ?? '');
 }

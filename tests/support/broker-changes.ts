@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { randomUUID } from 'node:crypto';
 import { askBroker, int16, int32 } from './ask-broker.ts';
 import { eventually } from './eventually.ts';
 
@@ -23,21 +24,22 @@ const header = (apiKey: number) => {
 };
 
 /**
- * Limits the bytes a second that a broker delivers to the clients with this id; null removes the limit. Resolves when
- * the broker enforces the change: it answers a request before that. A broker enforces changes one after the other, so
- * it has enforced this one when it describes a later change.
+ * Resolves when the broker enforces every change of a configuration, an access rule or a quota that it has accepted. It
+ * accepts a change before it enforces it, and it enforces changes in their order: two later ones, one after the other,
+ * are visible only then.
  */
-export async function setFetchQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
-  await changeQuota(broker, clientId, bytesPerSecond);
-  const otherId = `${clientId}-later`;
-  await changeQuota(broker, otherId, 1);
-  await changeQuota(broker, otherId, null);
+export async function untilEnforced(broker: string): Promise<void> {
+  const clientId = randomUUID();
+  for (const laterChange of [1, null]) {
+    await alterQuota(broker, clientId, laterChange);
+    await eventually(async () => (await describedQuota(broker, clientId)) === laterChange);
+  }
 }
 
-/** Changes the quota and waits until the broker describes the change. */
-async function changeQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
+/** Limits the bytes a second that the broker delivers to the clients with this id; null removes the limit. */
+export async function setFetchQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
   await alterQuota(broker, clientId, bytesPerSecond);
-  await eventually(async () => (await describedQuota(broker, clientId)) === bytesPerSecond);
+  await untilEnforced(broker);
 }
 
 async function alterQuota(broker: string, clientId: string, bytesPerSecond: number | null) {
