@@ -22,6 +22,8 @@ test.each([
   ['ignoreUndefined=true', 'option ignoreUndefined is refused'],
   ['promoteLongs=false', 'option promoteLongs is refused'],
   ['raw=true', 'option raw is refused'],
+  ['readConcern=majority', 'option readConcern is refused'],
+  ['pkFactory=1', 'option pkFactory is refused'],
   ['rejectUnauthorized=false', 'option rejectUnauthorized is refused'],
   ['mongodbLogPath=stdout', 'option mongodbLogPath is refused'],
   ['proxyHost=p', 'option proxyHost is refused'],

@@ -41,6 +41,9 @@ export function connectionStringError(url: string): string | null {
   } catch (error) {
     // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
+    // The driver knows this option, but takes it only from code.
+    const refused = message.includes('must be an object') ? refusedOptionError(url) : null;
+    if (refused !== null) return refused;
     return /^(Unable to parse|Username contains)/.test(message) ? malformed : `cannot be used: ${message}`;
   }
 }
