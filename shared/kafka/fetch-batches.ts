@@ -1,10 +1,6 @@
 import type { TopicPartition } from '../control/topic-partition.ts';
-import {
-  type BatchMessage,
-  type ErrorMessage,
-  leaderErrorOf,
-  type ThrottleMessage,
-} from './fetch-decoder.ts';
+import type { BatchMessage, ErrorMessage, ThrottleMessage } from './fetch-decoder.ts';
+import { protocolErrorText } from './protocol-errors.ts';
 import type { RawBatch } from './record-batch.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that fetch; the types of the package do not include them. */
@@ -61,10 +57,12 @@ export async function fetchBatches(
   const last = messages.at(-1);
   if (!last) return null;
   const error = messages.find((message) => message.error !== undefined)?.error;
-  if (error === 'OFFSET_OUT_OF_RANGE') return null;
-  if (error !== undefined) {
-    const message = `${topic}/${partition} cannot be read at offset ${offset}: ${error}`;
-    throw leaderErrorOf(error, message) ?? new Error(message);
+  if (error?.type === 'OFFSET_OUT_OF_RANGE') return null;
+  if (error) {
+    const text = protocolErrorText(error);
+    throw Object.assign(error, {
+      message: `${topic}/${partition} cannot be read at offset ${offset}: ${text}`,
+    });
   }
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }

@@ -1,4 +1,9 @@
-import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
+import {
+  createErrorFromCode,
+  type ProtocolError,
+  topicAuthorizationFailed,
+  topicsRefused,
+} from './protocol-errors.ts';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -38,8 +43,8 @@ type PartitionData = {
  * batch. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
-/** Stands for a partition that the broker does not deliver from this offset. `error` is the type of Kafka's error. */
-export type ErrorMessage = { offset: string; error: string };
+/** Stands for a partition that the broker does not deliver from this offset. */
+export type ErrorMessage = { offset: string; error: ProtocolError };
 /** The message of each requested partition if a quota throttles the client, so that the broker delivers nothing. */
 export type ThrottleMessage = { offset: string; throttledMs: number };
 /**
@@ -152,21 +157,18 @@ const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): Fetc
     })),
   }));
 
-/** The errors of a broker that does not lead a partition, or not yet, with their codes. */
-const leaderErrors = new Map([
-  ['UNKNOWN_TOPIC_OR_PARTITION', 3],
-  ['LEADER_NOT_AVAILABLE', 5],
-  ['NOT_LEADER_FOR_PARTITION', 6],
-  ['FENCED_LEADER_EPOCH', 74],
-  ['UNKNOWN_LEADER_EPOCH', 75],
+/** The errors of a broker that does not lead a partition, or not yet. */
+const leaderErrors: ReadonlySet<string> = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'FENCED_LEADER_EPOCH',
+  'UNKNOWN_LEADER_EPOCH',
 ]);
 export const isLeaderError = (type: string): boolean => leaderErrors.has(type);
 
-/** The error of kafkajs for a broker that does not lead a partition, which passes; null for any other error. */
-export function leaderErrorOf(type: string, message: string): Error | null {
-  const code = leaderErrors.get(type);
-  return code === undefined ? null : Object.assign(createErrorFromCode(code), { message });
-}
+/** Kafka's code for a batch that cannot be read. */
+const corruptMessage = 2;
 
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
   // The order of the reads is the format.
@@ -186,20 +188,17 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
   const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
   // A refused topic fails the response: `requirePermission`.
   if (errorCode === topicAuthorizationFailed) return { ...fields, errorCode, messages: [] };
-  if (errorCode !== 0) {
-    const { type } = createErrorFromCode(errorCode);
-    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, type) };
-  }
+  if (errorCode !== 0) return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, errorCode) };
   try {
     return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {
     // A control batch cannot be read, so it is unknown whether it ends an aborted transaction.
-    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, 'CORRUPT_MESSAGE') };
+    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, corruptMessage) };
   }
 }
 
-const errorMessages = (fetchOffset: number, error: string): Message[] => [
-  { offset: String(fetchOffset), error },
+const errorMessages = (fetchOffset: number, errorCode: number): Message[] => [
+  { offset: String(fetchOffset), error: createErrorFromCode(errorCode) },
 ];
 
 /** A frame begins with its base offset, its length without these two fields, an epoch or a checksum, and its format. */

@@ -4,6 +4,7 @@ import type { Batch } from 'kafkajs';
 import { type FetchInternals, isLeaderError, type Message, patchFetch } from './fetch-decoder.ts';
 import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
+import { type ProtocolError, protocolErrorText } from './protocol-errors.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 import { leaderEpochOf, type RawBatch } from './record-batch.ts';
 import { closeTimedOutConnections, type ConnectionParts } from './silent-connections.ts';
@@ -111,9 +112,10 @@ export type PartitionFetch = {
 /** Reads a fetch of kafkajs: the patch delivers each record batch as one message. */
 export function readPartitionFetch(batch: Batch): PartitionFetch {
   const messages = batch.messages as unknown as Message[];
+  const error = errorIn(batch);
   return {
     offset: fetchedOffsetOf(batch),
-    error: errorIn(batch),
+    error: error && protocolErrorText(error),
     throttledMs: throttledMsOf(batch),
     batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
     nextOffset: Number(batch.lastOffset()) + 1,
@@ -123,7 +125,7 @@ export function readPartitionFetch(batch: Batch): PartitionFetch {
 }
 
 /** The error of a broker that delivers nothing of the partition; null if it delivers. */
-const errorIn = ({ messages }: Batch): string | null =>
+const errorIn = ({ messages }: Batch): ProtocolError | null =>
   (messages as unknown as Message[]).find((message) => 'error' in message)?.error ?? null;
 
 /** How long a quota makes the client wait for a batch without records, in milliseconds; 0 without a quota. */
@@ -210,7 +212,7 @@ const leaderPauseMs = 100;
  * the assignment, and delivers the other partitions.
  */
 export function followLeaders({ consumerGroup: { prototype } }: LeaderChangeParts): void {
-  const isOther = (type: string | null = null) => type !== null && isLeaderError(type);
+  const isOther = (type = '') => isLeaderError(type);
   const readLeaders = async ({ cluster }: Pick<ConsumerGroup, 'cluster'>) => {
     await sleep(leaderPauseMs);
     await cluster.refreshMetadata();
@@ -218,7 +220,7 @@ export function followLeaders({ consumerGroup: { prototype } }: LeaderChangePart
   const { fetch, recoverFromFetch } = prototype;
   prototype.fetch = async function (this: ConsumerGroup, nodeId) {
     const batches = await fetch.call(this, nodeId);
-    const led = batches.filter((batch) => !isOther(errorIn(batch)));
+    const led = batches.filter((batch) => !isOther(errorIn(batch)?.type));
     if (led.length < batches.length) await readLeaders(this);
     return led;
   };

@@ -2,10 +2,15 @@ import type { Batch } from 'kafkajs';
 import { classify } from './errors.ts';
 import { fetchBatches } from './fetch-batches.ts';
 import { followLeaders } from './kafkajs-patch.ts';
+import { createErrorFromCode } from './protocol-errors.ts';
 import { tryFetch } from './try-rights.ts';
 
+const notLeader = 6;
+const storageError = 56;
+
 /** The partitions that a fetch delivers if partition 0 has an error, and how often it reads the metadata. */
-async function fetchWith(error: string) {
+async function fetchWith(errorCode: number) {
+  const error = createErrorFromCode(errorCode);
   const batches = [[{ offset: '5', error }], [{ offset: '5' }]].map(
     (messages, partition) => ({ partition, messages }) as unknown as Batch,
   );
@@ -21,15 +26,15 @@ async function fetchWith(error: string) {
 }
 
 test('a fetch leaves out a partition that has another leader, delivers the others, and reads the metadata', async () => {
-  expect(await fetchWith('NOT_LEADER_FOR_PARTITION')).toEqual({ delivered: [1], readings: 1 });
+  expect(await fetchWith(notLeader)).toEqual({ delivered: [1], readings: 1 });
 });
 
 test('a fetch delivers the error of a partition that its leader cannot read', async () => {
-  expect(await fetchWith('KAFKA_STORAGE_ERROR')).toEqual({ delivered: [0, 1], readings: 0 });
+  expect(await fetchWith(storageError)).toEqual({ delivered: [0, 1], readings: 0 });
 });
 
 /** A cluster of one broker, which answers each fetch with this error. */
-const clusterWith = (error: string) => ({
+const clusterWith = (errorCode: number) => ({
   addMultipleTargetTopics: () => Promise.resolve(),
   refreshMetadata: () => Promise.resolve(),
   findLeaderForPartitions: () => ({ 1: [0] }),
@@ -37,23 +42,31 @@ const clusterWith = (error: string) => ({
     Promise.resolve({
       fetch: () =>
         Promise.resolve({
-          responses: [{ topicName: 't', partitions: [{ messages: [{ offset: '5', error }] }] }],
+          responses: [
+            {
+              topicName: 't',
+              partitions: [{ messages: [{ offset: '5', error: createErrorFromCode(errorCode) }] }],
+            },
+          ],
         }),
     }),
 });
 
 test.each([
-  ['NOT_LEADER_FOR_PARTITION', 'transient'],
-  ['CORRUPT_MESSAGE', 'bug'],
-])('a read of one partition fails with the error of its broker: %s', async (error, errorClass) => {
-  const reading = fetchBatches(clusterWith(error), { topic: 't', partition: 0 }, 5);
+  [notLeader, 'NOT_LEADER_FOR_PARTITION'],
+  [2, 'CORRUPT_MESSAGE'],
+  [7, 'REQUEST_TIMED_OUT'],
+  [9, 'REPLICA_NOT_AVAILABLE'],
+  [120, 'Unknown error code 120'],
+])('a read of one partition fails with the error %i of its broker, which may pass', async (code, text) => {
+  const reading = fetchBatches(clusterWith(code), { topic: 't', partition: 0 }, 5);
   const failure: unknown = await reading.catch((thrown: unknown) => thrown);
-  expect(classify(failure).errorClass).toBe(errorClass);
-  expect(String(failure)).toContain(`t/0 cannot be read at offset 5: ${error}`);
+  expect(classify(failure).errorClass).toBe('transient');
+  expect(String(failure)).toContain(`t/0 cannot be read at offset 5: ${text}`);
 });
 
 test('a topic counts as not tried if a broker does not lead its partition', async () => {
   const logs = { ends: new Map([['t/0', { end: 5 }]]), leaders: new Map([['t/0', 1]]), unreachable: [] };
-  const untried = await tryFetch(clusterWith('NOT_LEADER_FOR_PARTITION'), ['t'], logs);
+  const untried = await tryFetch(clusterWith(notLeader), ['t'], logs);
   expect([...untried]).toEqual([['t', 'NOT_LEADER_FOR_PARTITION']]);
 });

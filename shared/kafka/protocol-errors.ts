@@ -3,10 +3,17 @@ import { errorChain } from '../runtime/error-message.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Creates the error of kafkajs for a code of Kafka's protocol. The package declares no type for this function. */
+/** The error of kafkajs for a code of Kafka's protocol. */
+export type ProtocolError = Error & { retriable: boolean; type: string };
+
+/** Creates the error of kafkajs for a code. The package declares no type for this function. */
 export const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
-  createErrorFromCode: (code: number) => Error & { retriable: boolean; type: string };
+  createErrorFromCode: (code: number) => ProtocolError;
 };
+
+/** The type of an error. kafkajs has one type for all codes of later releases, so their message names the code. */
+export const protocolErrorText = ({ type, message }: ProtocolError): string =>
+  type === 'KAFKAJS_UNKNOWN_ERROR_CODE' ? message : type;
 
 /** Kafka's code for a topic on which this client lacks a right. */
 export const topicAuthorizationFailed = 29;

@@ -4,7 +4,7 @@ import { classify } from './errors.ts';
 import type { ErrorMessage } from './fetch-decoder.ts';
 import { memberMetadata } from './group-members.ts';
 import { type Broker, requestOf } from './kafkajs-protocol.ts';
-import { createErrorFromCode, refusedTopics, topicsRefused } from './protocol-errors.ts';
+import { createErrorFromCode, protocolErrorText, refusedTopics, topicsRefused } from './protocol-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
 type FetchingCluster = { findBroker: (named: { nodeId: string }) => Promise<object> };
@@ -69,7 +69,7 @@ function failuresIn({ responses }: FetchResponse): Map<string, string> {
   for (const { topicName, partitions } of responses) {
     const messages = partitions.flatMap((partition) => partition.messages);
     const failed = messages.find(({ error }) => error !== undefined);
-    if (failed?.error !== undefined) failures.set(topicName, failed.error);
+    if (failed?.error) failures.set(topicName, protocolErrorText(failed.error));
   }
   return failures;
 }

@@ -7,6 +7,7 @@ import type { Partition } from '../../services/projector/partition/partition.ts'
 import { createPositions } from '../../services/projector/partition/positions.ts';
 import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { createErrorFromCode } from '../../shared/kafka/protocol-errors.ts';
 import { rawBatch } from './example-responses.ts';
 import { mebibyte } from './memory.ts';
 import { createPartitionFactory, received, startAt } from './start-partition.ts';
@@ -125,8 +126,8 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     queueRecord,
     deliver,
     /** Delivers the error of a broker that cannot read the partition at an offset. */
-    deliverError: (at: number, error: string) =>
-      deliverMessages([{ offset: `${at}`, error }], { from: at, to: at }),
+    deliverError: (at: number, errorCode: number) =>
+      deliverMessages([{ offset: `${at}`, error: createErrorFromCode(errorCode) }], { from: at, to: at }),
     logged,
     fetchedRecords: () => fetchedRecords,
     /** From now on `pause` and `resume` of the consumer throw `error`. */

@@ -163,7 +163,7 @@ describe('a partition that its broker cannot read', () => {
     const counts: number[] = [];
     for (let fetch = 0; fetch < 3; fetch += 1) {
       expect([...paused]).toEqual([]);
-      deliverError(0, 'KAFKA_STORAGE_ERROR');
+      deliverError(0, 56);
       counts.push(partition.snapshot().progressCount);
       expect({ paused: [...paused], cause: cause() }).toEqual({ paused: ['t/0'], cause: 'unreadable' });
       jest.advanceTimersByTime(1_000);
@@ -175,7 +175,7 @@ describe('a partition that its broker cannot read', () => {
     });
     // Each wait counts as progress, because a restart would not help.
     expect(counts).toEqual([1, 2, 3]);
-    deliverError(0, 'CORRUPT_MESSAGE');
+    deliverError(0, 2);
     expect(logged).toEqual([
       expect.stringContaining('KAFKA_STORAGE_ERROR'),
       expect.stringContaining('CORRUPT_MESSAGE'),
@@ -187,12 +187,12 @@ describe('a partition that its broker cannot read', () => {
   test('the partition stays paused after a new assignment or a stop', async () => {
     const { assignment, assign, start, paused, deliverError } = createTestAssignment();
     start(assign());
-    deliverError(0, 'UNKNOWN');
+    deliverError(0, -1);
     const next = assign();
     jest.advanceTimersByTime(1_000);
     expect([...paused]).toEqual(['t/0']);
     start(next);
-    deliverError(0, 'UNKNOWN');
+    deliverError(0, -1);
     await assignment.stop(0);
     jest.advanceTimersByTime(1_000);
     expect([...paused]).toEqual(['t/0']);
