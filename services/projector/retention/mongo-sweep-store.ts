@@ -14,8 +14,9 @@ import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store
 /** The most documents of a page. This limits the memory of a sweep, and the duration of one command. */
 const pageSize = 500;
 
-/** The fields with the retention: of a living channel, and of a deleted channel. */
-const retentionFields = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
+/** A living channel has its retention in the state, a deleted one beside it. */
+const hasRetention = [{ 'state.dataRetentionDays': { $gt: 0 } }, { dataRetentionDays: { $gt: 0 } }];
+const retentionProjection = { 'state.dataRetentionDays': 1, dataRetentionDays: 1 } as const;
 
 /** A channel, or the tombstone of one, with a retention above 0 days. */
 export type ExpiringChannel = { id: string; orgId: string };
@@ -33,7 +34,7 @@ export type Sweepable = Pick<
 > & { guard: Guard };
 
 /** A message that waits for its conversation. */
-type Orphan = Sweepable & { conversationId: string };
+export type Orphan = Sweepable & { conversationId: string };
 
 /** The sweep's reads of channels and their conversations. */
 type SweptConversations = {
@@ -94,13 +95,19 @@ export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, afte
     .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAbove(upTo) } })
     .sort({ byCreated: 1 });
 
+/** All conversations of a channel after an id, purged ones included. */
+const idCursor = (database: Db, { id, orgId }: ExpiringChannel, after: string) =>
+  collectionOf<StoredDocument>(database, 'conversation')
+    .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
+    .sort({ _id: 1 });
+
 /**
  * The sweep's reads from one generation's database, and from the dead letters in the control database, each of one
  * bounded page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
  */
-export const mongoSweepStore = ({ database, ...deps }: { database: Db } & EraseDeps): SweepStore => ({
-  ...expiringConversations(database),
-  ...expiringMessages(database),
+export const mongoSweepStore = (deps: EraseDeps & { database: Db }): SweepStore => ({
+  ...expiringConversations(deps.database),
+  ...expiringMessages(deps.database),
   ...deadLettersOf(deps),
 });
 
@@ -109,7 +116,7 @@ function expiringConversations(database: Db): SweptConversations {
   return {
     readChannels: async (after) => {
       const found = await channels
-        .find({ _id: { $gt: after }, $or: retentionFields.map((field) => ({ [field]: { $gt: 0 } })) })
+        .find({ _id: { $gt: after }, $or: hasRetention })
         .project<{ _id: string; orgId: string }>({ orgId: 1 })
         .sort({ _id: 1 })
         .limit(pageSize)
@@ -117,18 +124,16 @@ function expiringConversations(database: Db): SweptConversations {
       return found.map(({ _id, orgId }) => ({ id: _id, orgId }));
     },
     readRetention: async (id) => {
-      const projection = Object.fromEntries(retentionFields.map((field) => [field, 1]));
-      const found = await channels.findOne({ _id: id }, { projection });
-      return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
+      const channel = await channels.findOne({ _id: id }, { projection: retentionProjection });
+      if (!channel) return null;
+      const { dataRetentionDays = null } = channel.state ?? channel;
+      return dataRetentionDays as number | null;
     },
     readConversations: async (channel, after, createdUpTo) => {
       type Found = StoredEnvelope & { state?: { updatedAt?: unknown }; byCreated?: string };
-      const { id, orgId } = channel;
       const cursor = createdUpTo
         ? createdCursor(database, channel, after, createdUpTo)
-        : collectionOf<StoredDocument>(database, 'conversation')
-            .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
-            .sort({ _id: 1 });
+        : idCursor(database, channel, after);
       const found = await cursor
         .project<Found>({ ...envelopeProjection, 'state.updatedAt': 1, byCreated: 1 })
         .limit(pageSize)
@@ -170,12 +175,10 @@ function expiringMessages(database: Db): SweptMessages {
       return new Set(found.map(({ _id }) => _id));
     },
     readOrphans: async (upTo) => {
+      type FoundOrphan = StoredEnvelope & Pick<StoredDocument, 'state'>;
       const found = await messages
         .find({ orphanedAt: { $lte: upTo } })
-        .project<StoredEnvelope & Pick<StoredDocument, 'state'>>({
-          ...envelopeProjection,
-          'state.conversationId': 1,
-        })
+        .project<FoundOrphan>({ ...envelopeProjection, 'state.conversationId': 1 })
         .limit(pageSize)
         .toArray();
       return found.map((message) => ({
@@ -200,13 +203,15 @@ const deadLettersOf = (deps: EraseDeps): SweptDeadLetters => ({
     return false;
   },
   readIdsInDeadLetters: async (conversationIds) => {
-    const subjects = { $match: { subjects: { $in: conversationIds } } };
-    const found = await recordBytesOf(deps.control)
-      .aggregate<{ _id: string }>([
-        ...[subjects, { $unwind: '$subjects' }, subjects],
-        { $group: { _id: '$subjects' } },
-      ])
-      .toArray();
+    const matchSubjects = { $match: { subjects: { $in: conversationIds } } };
+    // The second match leaves out the other subjects of the same dead letters.
+    const pipeline = [
+      matchSubjects,
+      { $unwind: '$subjects' },
+      matchSubjects,
+      { $group: { _id: '$subjects' } },
+    ];
+    const found = await recordBytesOf(deps.control).aggregate<{ _id: string }>(pipeline).toArray();
     return new Set(found.map(({ _id }) => _id));
   },
   eraseDeadLetters: (conversationIds, upTo) => {

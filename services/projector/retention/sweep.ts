@@ -3,8 +3,14 @@ import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { newRevision } from '../../../shared/store/revision.ts';
 import { refOf } from '../materialize/edges.ts';
 import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
-import type { Write } from '../materialize/store.ts';
-import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
+import type { StoredDocument, Write } from '../materialize/store.ts';
+import type {
+  ExpiringChannel,
+  ExpiringConversation,
+  Orphan,
+  Sweepable,
+  SweepStore,
+} from './mongo-sweep-store.ts';
 
 /** The most pages of a channel that are swept before the next channel. This limits the wait of the other channels. */
 const pagesPerSlice = 20;
@@ -80,8 +86,10 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
  * Reads the retention for each page: it may be raised during a long sweep. The API then serves the documents again, so
  * the sweep must not purge them.
  */
-const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
-  expiredUpTo({ dataRetentionDays: await sweepStore.readRetention(id) }, asOf);
+async function readExpiredUpTo({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) {
+  const dataRetentionDays = await sweepStore.readRetention(id);
+  return expiredUpTo({ dataRetentionDays }, asOf);
+}
 
 /**
  * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no
@@ -95,11 +103,7 @@ async function sweepConversations(
 ): Promise<number> {
   const { sweepStore } = deps;
   const expired = page.filter(({ updatedAt }) => updatedAt && updatedAt <= upTo);
-  const ids = expired.map(({ _id }) => _id);
-  if (ids.length > 0) await sweepStore.eraseDeadLetters(ids, upTo);
-  const namedIds = ids.length > 0 ? await sweepStore.readIdsInDeadLetters(ids) : new Set();
-  const idsWithMessages = ids.length > 0 ? await sweepStore.readIdsWithMessages(orgId, ids) : new Set();
-  const purgeable = expired.filter(({ _id }) => !namedIds.has(_id) && !idsWithMessages.has(_id));
+  const purgeable = await erasePurgeable(sweepStore, orgId, expired, upTo);
   // The reference stays until the dependents are refreshed. After a crash, the next sweep finds the conversation by it.
   const purged = await purge(deps, 'conversation', purgeable, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
@@ -113,6 +117,21 @@ async function sweepConversations(
   await updateDependents(deps, 'conversation', changed);
   await purge(deps, 'conversation', toRefresh);
   return purged.length;
+}
+
+/** Erases the expired dead letters of these conversations. Returns those that nothing needs any longer. */
+async function erasePurgeable(
+  sweepStore: SweepStore,
+  orgId: string,
+  expired: ExpiringConversation[],
+  upTo: Date,
+): Promise<ExpiringConversation[]> {
+  if (expired.length === 0) return [];
+  const ids = expired.map(({ _id }) => _id);
+  await sweepStore.eraseDeadLetters(ids, upTo);
+  const namedIds = await sweepStore.readIdsInDeadLetters(ids);
+  const idsWithMessages = await sweepStore.readIdsWithMessages(orgId, ids);
+  return expired.filter(({ _id }) => !namedIds.has(_id) && !idsWithMessages.has(_id));
 }
 
 /**
@@ -139,15 +158,17 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const namedIds = await sweepStore.readIdsInDeadLetters(ids);
     const isAnyUnnamed = await sweepStore.hasUnnamedConversations();
     const conversations = await store.readEnvelopes('conversation', ids);
-    const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
-    const {
-      marked = [],
-      waiting = [],
-      lost = [],
-    } = Object.groupBy(orphans, ({ orgId, conversationId }) => {
-      if (living.get(conversationId) === orgId) return 'marked';
-      return isAnyUnnamed || namedIds.has(conversationId) ? 'waiting' : 'lost';
-    });
+    const living = conversations.filter(({ state }) => state !== undefined);
+    const orgIdOfLiving = new Map(living.map(({ _id, orgId }) => [_id, orgId]));
+    const marked: Orphan[] = [];
+    const waiting: Orphan[] = [];
+    const lost: Orphan[] = [];
+    for (const orphan of orphans) {
+      const { orgId, conversationId } = orphan;
+      if (orgIdOfLiving.get(conversationId) === orgId) marked.push(orphan);
+      else if (isAnyUnnamed || namedIds.has(conversationId)) waiting.push(orphan);
+      else lost.push(orphan);
+    }
     // A refresh removes the mark of a message whose conversation exists.
     const markedIds = marked.map(({ _id }) => _id);
     await refreshAll(deps, 'message', markedIds);
@@ -155,7 +176,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const waitingAgain = [...marked, ...waiting].filter(({ guard }) => typeof guard === 'number');
     if (waitingAgain.length > 0)
       await sweepStore.waitAgain(waitingAgain, upTo, { orphanedAt: deps.now(), revision: newRevision() });
-    purged += (await purge(deps, 'message', lost)).length;
+    const purgedMessages = await purge(deps, 'message', lost);
+    purged += purgedMessages.length;
   }
 }
 
@@ -170,22 +192,18 @@ async function purge(
   refs?: string[],
 ): Promise<Sweepable[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
-  const purged = documents.map(({ _id, orgId, version, position, tombstonePosition }) => ({
-    _id,
-    orgId,
-    version,
-    revision: newRevision(),
-    position,
-    expiresAt,
-    ...(tombstonePosition && { tombstonePosition }),
-    ...(refs && { refs }),
-  }));
-  const writes = purged.map((document, index): Write => {
-    const { guard = null } = documents[index] ?? {};
-    return { op: 'put', document, guard };
-  });
+  const writes: Write[] = [];
+  const withNewGuards: Sweepable[] = [];
+  for (const { guard, ...kept } of documents) {
+    const { _id, orgId, version, position, tombstonePosition } = kept;
+    const revision = newRevision();
+    const document: StoredDocument = { _id, orgId, version, revision, position, expiresAt };
+    if (tombstonePosition) document.tombstonePosition = tombstonePosition;
+    if (refs) document.refs = refs;
+    writes.push({ op: 'put', document, guard });
+    withNewGuards.push({ ...kept, guard: revision });
+  }
   const { conflicted, refused } = await store.write(kind, writes);
   for (const [id, reason] of refused) onNotRefreshed(kind, id, reason);
-  const isPurged = ({ _id }: Sweepable) => !conflicted.has(_id) && !refused.has(_id);
-  return purged.map(({ revision, ...kept }) => ({ ...kept, guard: revision })).filter(isPurged);
+  return withNewGuards.filter(({ _id }) => !conflicted.has(_id) && !refused.has(_id));
 }

@@ -46,6 +46,9 @@ const completeSweepsShare = 1 / 20;
 /** How late bytes may be stored after their `storedAt`, in milliseconds. The next complete sweep finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
+/** Before every stored time. */
+const beginning = new Date(0);
+
 /**
  * Shows in the metrics, and announces, whether the last sweep has failed. Otherwise nothing would show that personal
  * data stays past its retention.
@@ -90,63 +93,90 @@ export type SweeperTimes = {
 };
 
 /**
+ * Decides when a sweep is due, and whether it is complete: the first one, the next one after an unfinished purge, and
+ * one a day.
+ */
+function createSchedule({ intervalMs = 300_000, nowMs = () => performance.now() }: SweeperTimes) {
+  let startMs = 0;
+  let nextMs = 0;
+  let nextCompleteMs = 0;
+  let isUnfinished = true;
+  let isComplete = true;
+  /** Returns when the next sweep is due, if the current one ends now. */
+  const nextAfter = (everyMs: number) => {
+    const pauseMs = (nowMs() - startMs) / completeSweepsShare;
+    return startMs + Math.max(everyMs, pauseMs);
+  };
+  return {
+    isDue: () => nowMs() >= nextMs,
+    /** Begins a sweep. Returns whether it must be complete. */
+    begin: (): boolean => {
+      startMs = nowMs();
+      nextMs = startMs + intervalMs;
+      isComplete = isUnfinished || startMs >= nextCompleteMs;
+      isUnfinished = true;
+      return isComplete;
+    },
+    /** Called once the purge of the sweep has succeeded. */
+    end: () => {
+      isUnfinished = false;
+      if (isComplete) nextCompleteMs = nextAfter(dayMs);
+      else nextMs = nextAfter(intervalMs);
+    },
+    /** Called while another projector sweeps, which may leave a sweep unfinished. */
+    leave: () => {
+      isUnfinished = true;
+    },
+  };
+}
+
+/**
  * Sweeps every few minutes while this projector owns partition 0 of the channels, less often if a sweep takes long. It
  * checks every five seconds whether a sweep is due. A sweep has these steps:
  *
  *   eraseSince       erases the dead letters of deleted entities: Invariant 14 in docs/internals/retention.md
  *   sweepApplied     purges the data whose retention had passed at the watermark: Invariant 12
  *
- * A complete sweep reads all conversations and all dead letters with bytes. The first sweep of an owner is complete,
- * the next one after a failure, and one a day.
+ * A complete sweep reads all conversations and all dead letters with bytes.
  */
-export function startSweeper(
-  deps: SweeperDeps,
-  {
-    intervalMs = 300_000,
-    pollMs = 5_000,
-    stalledAfterMs = 600_000,
-    nowMs = () => performance.now(),
-  }: SweeperTimes = {},
-): Repeating {
+export function startSweeper(deps: SweeperDeps, times: SweeperTimes = {}): Repeating {
+  const { pollMs = 5_000, stalledAfterMs = 600_000 } = times;
   const stopping = new AbortController();
-  let deadLettersSince = new Date(0);
-  let nextMs = 0;
-  let nextCompleteMs = 0;
-  /** Returns when the next sweep is due, if one that began at `startMs` ends now. */
-  const nextAfter = (startMs: number, everyMs: number) =>
-    startMs + Math.max(everyMs, (nowMs() - startMs) / completeSweepsShare);
+  const schedule = createSchedule(times);
   const outcome = createOutcomeReport(deps);
-  const sweepIfOwner = async (run: RepeatedRun) => {
-    const { onProgress } = run;
-    const signal = AbortSignal.any([stopping.signal, run.signal]);
-    const startMs = nowMs();
+  /** By MongoDB's clock: the next sweep looks for bytes that were stored since then. */
+  let deadLettersSince = beginning;
+  const eraseDeadLetters = async (run: RepeatedRun, isComplete: boolean) => {
+    const since = isComplete ? beginning : deadLettersSince;
+    const startedAt = deps.now();
+    // If the erasure fails, the next sweep reads all dead letters.
+    deadLettersSince = beginning;
+    await eraseSince({ ...deps, ...run }, since);
+    // A worker takes `storedAt` before its write, which MongoDB may delay.
+    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
+  };
+  const purge = async (run: RepeatedRun, isComplete: boolean) => {
+    const purged = await sweepApplied({ ...deps, ...run, isComplete });
+    if (purged.conversations + purged.messages > 0)
+      deps.logger.info(purged, 'purged data past its retention');
+    schedule.end();
+  };
+  const sweepIfOwner = async ({ signal, onProgress }: RepeatedRun) => {
     if (!deps.isOwner()) {
-      // Another owner may leave a sweep unfinished.
-      nextCompleteMs = 0;
+      schedule.leave();
       outcome.leave();
       return;
     }
-    if (startMs < nextMs) return;
-    nextMs = startMs + intervalMs;
+    if (!schedule.isDue()) return;
+    const isComplete = schedule.begin();
     await outcome.takeOver();
-    const startedAt = deps.now();
-    const dueMs = nextCompleteMs;
-    const isComplete = startMs >= dueMs;
-    // Set again after the purge. If the purge fails, the next sweep is complete.
-    nextCompleteMs = 0;
-    const since = isComplete ? new Date(0) : deadLettersSince;
-    // Does not throw yet, because expired data must be purged even if MongoDB cannot read a document that a dead letter
-    // names.
-    const [erased] = await Promise.allSettled([eraseSince({ ...deps, signal, onProgress }, since)]);
-    // A worker takes `storedAt` before its write, which MongoDB may delay. After a failure, the next sweep reads all
-    // dead letters.
-    const nextSince = erased.status === 'rejected' ? 0 : startedAt.getTime() - deadLettersOverlapMs;
-    deadLettersSince = new Date(nextSince);
-    const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
-    if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
-    nextCompleteMs = isComplete ? nextAfter(startMs, dayMs) : dueMs;
-    if (!isComplete) nextMs = nextAfter(startMs, intervalMs);
-    if (erased.status === 'rejected') throw erased.reason;
+    const run = { signal: AbortSignal.any([stopping.signal, signal]), onProgress };
+    try {
+      await eraseDeadLetters(run, isComplete);
+    } finally {
+      // Expired data must be purged even if MongoDB cannot read a document that a dead letter names.
+      await purge(run, isComplete);
+    }
     outcome.succeed();
   };
   const sweeping = repeat(sweepIfOwner, {
