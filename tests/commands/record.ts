@@ -19,8 +19,8 @@ const entityCollections = new Set(kinds.map((kind) => resources[kind].collection
  * The target of a shape: a collection, or `entities` if the collection of every kind may receive the shape. The engine
  * finds entities by `_id` and `refs`, in batches of kinds that differ from run to run.
  */
-function targetOf(collection: string, text: string): string {
-  if (collection === '') return 'the database';
+function targetOf(collection: string | null, text: string): string {
+  if (collection === null) return 'the database';
   const isOfAny = /^(insert|createIndexes|listIndexes|drop|count|.*?\{ (_id|refs)( [^,]*)?[,}])/.test(text);
   return entityCollections.has(collection) && isOfAny ? 'entities' : collection;
 }
@@ -33,10 +33,12 @@ export function recordCommands(mongodbUrl: string) {
   const recorded = new Map<string, Recorded>();
   const concernFaults = new Set<string>();
   const record = ({ command }: ProxiedCommand) => {
-    const [commandName = '', named] = Object.entries(command)[0] ?? [];
+    // The first field of a command is its name. The value is the collection, if the command has one.
+    const [commandName = ''] = Object.keys(command);
     if (isOfDriver(commandName)) return;
     if (lacksConcern(commandName, command)) concernFaults.add(JSON.stringify(command));
-    const collection = typeof named === 'string' ? named : '';
+    const named: unknown = command[commandName];
+    const collection = typeof named === 'string' ? named : null;
     for (const { text, statement } of shapesOf(commandName, command)) {
       const target = targetOf(collection, text);
       const key = `${entityCollections.has(target) ? 'an entity' : target} ${text}`;
@@ -65,12 +67,11 @@ const writeCommands = [
   'dropDatabase',
 ];
 
+type Concerns = { readConcern?: { level?: string }; writeConcern?: { w?: unknown; j?: boolean } };
+
 /** Whether a command leaves its concern to the defaults of the cluster, which an operator may change. */
 function lacksConcern(name: string, command: Part): boolean {
-  const { readConcern, writeConcern } = command as Record<
-    string,
-    { level?: string; w?: unknown; j?: boolean }
-  >;
+  const { readConcern, writeConcern } = command as Concerns;
   if (readCommands.includes(name)) return readConcern?.level !== 'local';
   if (!writeCommands.includes(name)) return false;
   // Traces need no journal or majority, because a fail-over may lose the latest of them.
@@ -90,7 +91,8 @@ const notExplained = [
 
 /** Asks MongoDB for the indexes of each shape without them. Does nothing on the stand-in, which cannot explain all. */
 export async function explainIndexes(mongo: MongoClient, recorded: Map<string, Recorded>): Promise<void> {
-  if ('ferretdb' in (await mongo.db('admin').command({ buildInfo: 1 }))) return;
+  const buildInfo: object = await mongo.db('admin').command({ buildInfo: 1 });
+  if ('ferretdb' in buildInfo) return;
   for (const shape of recorded.values()) {
     const { database, command } = shape.example;
     const entries = Object.entries(command).filter(([field]) => !notExplained.includes(field));

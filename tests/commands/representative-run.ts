@@ -18,16 +18,17 @@ import type { useProjector } from '../support/use-projector.ts';
 type Projector = ReturnType<typeof useProjector>;
 
 const token = 'svc_live_commands01234567';
+const tokenSha256 = createHash('sha256').update(token).digest('hex');
 const expired = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
 const numbered = (length: number, makeEvent: (number: string) => Event) =>
   Array.from({ length }, (_, index) => makeEvent(String(index).padStart(4, '0')));
 
+const otherKinds = kinds.filter((kind) => !['apiKey', 'conversation', 'message'].includes(kind));
+
 /** More conversations than a ticket embeds, and more messages than a fan-out finds at once. */
 const backlog: Event[] = [
-  created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(token).digest('hex') }),
-  ...kinds
-    .filter((kind) => !['apiKey', 'conversation', 'message'].includes(kind))
-    .map((kind) => created(kind, examples[kind].id)),
+  created('apiKey', 'key_1', { tokenSha256 }),
+  ...otherKinds.map((kind) => created(kind, examples[kind].id)),
   created('contact', 'con_2'),
   created('contact', 'con_gone'),
   created('channel', 'chan_short', { dataRetentionDays: 30 }),
@@ -41,18 +42,18 @@ const backlog: Event[] = [
 ];
 
 /** Projects a backlog and changes of every kind, stores dead letters, and sweeps with a second projector. */
-export async function project({
-  environment,
-  publish,
-  send,
-  applied,
-  start,
-  find,
-  deadLetters,
-}: Projector): Promise<void> {
-  await publish(...backlog);
-  const projector = await start();
-  await applied();
+export async function project(projector: Projector): Promise<void> {
+  await projector.publish(...backlog);
+  const first = await projector.start();
+  await projector.applied();
+  await changeEntities(projector);
+  await storeDeadLetters(projector);
+  await first.stop();
+  await sweep(projector);
+  await readAndSkip(projector);
+}
+
+async function changeEntities({ environment, publish }: Projector): Promise<void> {
   await publish(
     created('contact', 'con_1', { name: 'Grace' }, 2),
     created('contact', 'con_2', { name: 'Alan' }, 2),
@@ -64,23 +65,33 @@ export async function project({
   // An operator has edited a document. The next event replaces the document.
   await collectionOf(environment.database, 'qa').updateOne({ _id: 'qa_1' }, { $unset: { revision: '' } });
   await publish(created('qa', 'qa_1', {}, 2));
+}
+
+/** Stores two dead letters. The deletion of the entity of one of them erases it. */
+async function storeDeadLetters({ send, publish, applied, deadLetters }: Projector): Promise<void> {
   await send('contact', { key: 'con_gone', value: '{' }, { key: 'con_bad', value: '{' });
   await eventually(async () => (await deadLetters()).length === 2);
   await publish(deletionOf(created('contact', 'con_gone'), 2));
   await applied();
   await eventually(async () => (await deadLetters()).length === 1);
-  await projector.stop();
+}
+
+/** A second projector sweeps, and stores a dead letter beyond the share of its topic without its bytes. */
+async function sweep({ environment, send, applied, start, find }: Projector): Promise<void> {
   // The sweep reads orphans only after days: here one without a conversation, and one whose conversation has come.
   await collectionOf(environment.database, 'message').updateMany(
     { _id: { $in: ['msg_orphan', 'msg_0000'] } },
     { $set: { orphanedAt: new Date(0) } },
   );
-  // The projector stores a dead letter beyond the share of its topic without its bytes.
   await start({ settings: { DEAD_LETTER_MEGABYTES_MAX: 1 } });
   await send('contact', { key: 'con_bad_too', value: '{'.repeat(200_000) });
   await applied();
   await eventually(async () => (await find('conversation', 'conv_old'))?.state === undefined);
   await eventually(async () => (await find('message', 'msg_orphan'))?.state === undefined);
+}
+
+/** Sends the commands of two situations that this run does not have. */
+async function readAndSkip({ environment }: Projector): Promise<void> {
   // Only the first sweep of an owner reads all conversations.
   const client = createMongo(environment.config.MONGODB_URL, 'projector');
   const database = client.db(environment.database.databaseName);
@@ -91,7 +102,7 @@ export async function project({
     now: () => new Date(),
   });
   await sweepStore.readConversations({ id: 'chan_short', orgId: 'org_1' }, '', new Date());
-  // An operator skips a record only in a partition that is stuck, which this run does not have.
+  // An operator skips a record only in a partition that is stuck.
   const control = client.db(environment.control.databaseName);
   const place = { topic: 'support.tags', partition: 0, offset: 1 };
   await storeSkip(control, place, { generations: [1], by: 'test', why: 'test', at: new Date() });
@@ -99,14 +110,20 @@ export async function project({
   await client.close();
 }
 
+/** The list of tickets with each filter by status, sort and bound of a date. */
+function ticketPaths(): string[] {
+  const listed: string[] = [];
+  for (const status of ['', '&status=open', '&status=open&status=closed']) {
+    for (const sort of ['createdAt', 'updatedAt', '-updatedAt']) {
+      for (const bound of ['', '&createdAt[gte]=2020-01-01', '&updatedAt[lte]=2099-01-01'])
+        listed.push(`/v1/tickets?sort=${sort}${status}${bound}`);
+    }
+  }
+  return listed;
+}
+
 const paths = [
-  ...['', '?status=open', '?status=open&status=closed'].flatMap((status) =>
-    ['createdAt', 'updatedAt', '-updatedAt'].flatMap((sort) =>
-      ['', '&createdAt[gte]=2020-01-01', '&updatedAt[lte]=2099-01-01'].map(
-        (bound) => `/v1/tickets${status}${status ? '&' : '?'}sort=${sort}${bound}`,
-      ),
-    ),
-  ),
+  ...ticketPaths(),
   ...['/v1/tickets/ti_1', '/v1/conversations/conv_0000', '/v1/conversations/conv_0000/messages'],
   '/v1/channels/chan_1',
   ...lists.map(({ path }) => path).filter((path) => !path.includes(':id')),
@@ -132,14 +149,14 @@ export async function serve({ environment }: Projector): Promise<string> {
   return requestId;
 }
 
-type Verb = (...args: string[]) => Promise<void>;
+type Run = (...args: string[]) => Promise<void>;
 
 /** The arguments of the commands of the CLI that the run has used. */
 export const usedArguments: string[] = [];
 
 /** Runs commands of the CLI, and fails at an exit code that is not among `codes`. */
-const verbOf =
-  ({ cli }: Projector, codes = [0, 1]): Verb =>
+const runnerOf =
+  ({ cli }: Projector, codes: number[]): Run =>
   async (...args) => {
     usedArguments.push(`${args.join(' ')} `);
     const { code, errors } = await cli(...args);
@@ -147,18 +164,19 @@ const verbOf =
   };
 
 export async function operate(projector: Projector, requestId: string): Promise<void> {
-  const run = verbOf(projector);
-  await verbOf(projector, [0])('topics', 'create');
+  const run = runnerOf(projector, [0, 1]);
+  const runSuccessfully = runnerOf(projector, [0]);
+  await runSuccessfully('topics', 'create');
   await run('status');
   for (const role of ['cli', 'projector', 'api']) await run('check', role);
   await run('trace', requestId);
   for (const id of ['ti_1', 'msg_0000', 'conv_0000', 'con_1']) await run('explain', id);
-  await verbOf(projector, [0])('keys', 'create', '--org', 'org_1');
+  await runSuccessfully('keys', 'create', '--org', 'org_1');
   await run('keys', 'list', '--org', 'org_1');
   await run('keys', 'block', 'key_1', '--why', 'test');
   await run('keys', 'list');
   await run('keys', 'unblock', 'key_1');
-  await verbOf(projector, [0])('keys', 'archive', 'key_1', '--yes');
+  await runSuccessfully('keys', 'archive', 'key_1', '--yes');
   await storeDeadLetter(projector.environment, created('contact', 'con_1'), { offset: 900 });
   const [letter] = await projector.deadLetters();
   const id = letter?._id ?? '';
@@ -177,7 +195,7 @@ export async function operate(projector: Projector, requestId: string): Promise<
 
 /** Rebuilds, promotes the new generation, rolls back, and promotes again. */
 export async function rebuild(projector: Projector): Promise<void> {
-  const run = verbOf(projector, [0]);
+  const run = runnerOf(projector, [0]);
   await run('rebuild', 'start', '--why', 'test');
   await projector.start({ settings: { GENERATION: 2 } });
   await run('rebuild', 'await', '2');
@@ -192,7 +210,7 @@ export async function rebuild(projector: Projector): Promise<void> {
 
 /** Accepts a gap of the active generation, and drops the formerly active generation. */
 export async function drop(projector: Projector): Promise<void> {
-  const run = verbOf(projector, [0]);
+  const run = runnerOf(projector, [0]);
   const { control } = projector.environment;
   await projector.stop();
   const gap = { topic: projector.topic('tag'), partition: 0, kind: 'diverged' as const, from: 0, to: 0 };

@@ -42,15 +42,14 @@ function updateText({ q, u, upsert, multi, ...rest }: Part): string {
   return textOf('update', { q, u: isReplacement ? 'document' : u, upsert, multi, ...rest });
 }
 
-const textOf = (name: string, options: Part): string =>
-  [
-    name,
-    ...Object.entries(options)
-      .filter(([option]) => !ignored.has(option))
-      .map(([option, value]) => optionText(option, value)),
-  ]
-    .filter((text) => text !== null)
-    .join(' ');
+function textOf(name: string, options: Part): string {
+  const words = [name];
+  for (const [option, value] of Object.entries(options)) {
+    const text = ignored.has(option) ? null : optionText(option, value);
+    if (text !== null) words.push(text);
+  }
+  return words.join(' ');
+}
 
 const filterText = (value: unknown) => `{ ${conditionsText(value)} }`;
 const updateOperatorsText = (value: unknown) => `← ${operatorsText(value)}`;
@@ -96,21 +95,24 @@ const unique = (texts: string[]) => [...new Set(texts)];
 
 const ranges = ['$gt', '$gte', '$lt', '$lte'];
 
-const conditionsText = (filter: unknown): string =>
-  entries(filter)
-    .map(([field, condition]): string => {
-      if (Array.isArray(condition)) return `${field} [${unique(condition.map(conditionsText)).join(' | ')}]`;
-      if (field.startsWith('$') || !isPlain(condition)) return field;
-      const operators = Object.keys(condition).filter((key) => key.startsWith('$'));
-      const named = operators.map((operator) => (ranges.includes(operator) ? 'range' : operator));
-      return [field, ...new Set(named)].join(' ');
-    })
-    .join(', ');
+const conditionsText = (filter: unknown): string => entries(filter).map(conditionText).join(', ');
+
+function conditionText([field, condition]: [string, unknown]): string {
+  if (Array.isArray(condition)) {
+    const alternatives = unique(condition.map(conditionsText));
+    return `${field} [${alternatives.join(' | ')}]`;
+  }
+  if (field.startsWith('$') || !isPlain(condition)) return field;
+  const operators = Object.keys(condition).filter((key) => key.startsWith('$'));
+  const named = operators.map((operator) => (ranges.includes(operator) ? 'range' : operator));
+  return [field, ...unique(named)].join(' ');
+}
 
 const stagesText = (pipeline: Part[]): string => `[${unique(pipeline.map(stageText)).join(', ')}]`;
 
 function stageText(stage: Part): string {
-  const [[name = '', value] = []] = entries(stage);
+  const [field] = entries(stage);
+  const [name, value] = field ?? ['', undefined];
   if (name === '$match') return `$match { ${conditionsText(value)} }`;
   if (name === '$unionWith') return `$unionWith ${stagesText((value as { pipeline: Part[] }).pipeline)}`;
   return name;

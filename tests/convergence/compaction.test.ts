@@ -1,18 +1,19 @@
 import { readLog } from '../faults/read-log.ts';
 import { created } from '../support/entities.ts';
+import { idPrefixes } from '../support/events.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { applied, createTestEnvironment, runProjector } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { fold } from './fold.ts';
-import { lives, randomLives } from './lives.ts';
+import { randomLives, revivedKinds } from './lives.ts';
 import { readDocuments } from './read-documents.ts';
 
 /**
  * Kafka never compacts the segment to which it appends. A further record of each topic begins a new segment, so that
  * Kafka may compact every record of the history.
  */
-const closingRecords = lives.map(([kind, [id = '']]) => created(kind, id.replace(/0$/, 'closing')));
+const closingRecords = revivedKinds.map((kind) => created(kind, `${idPrefixes[kind]}closing`));
 
 describe('a log whose source appended runs of records again', () => {
   const streamed = useProjector();
@@ -27,7 +28,7 @@ describe('a log whose source appended runs of records again', () => {
     const log = [...history, ...closingRecords];
     const expected = Object.fromEntries(fold(log));
     // Kafka removes all records but the last of each key.
-    for (const [kind] of lives) {
+    for (const kind of revivedKinds) {
       await streamed.alterTopic(kind, {
         'cleanup.policy': 'compact',
         'delete.retention.ms': '864000000',

@@ -7,10 +7,8 @@ import { readDocuments } from './read-documents.ts';
 
 /** A failure names its seed. The environment variables SEED (the first seed) and SEEDS (their number) repeat it. */
 const firstSeed = Number(process.env.SEED ?? 1);
-const seeds = Array.from(
-  { length: Number(process.env.SEEDS ?? size(6, 24)) },
-  (_, index) => firstSeed + index,
-);
+const seedCount = Number(process.env.SEEDS ?? size(6, 24));
+const seeds = Array.from({ length: seedCount }, (_, index) => firstSeed + index);
 
 /** A third of the histories has five organizations and twice as many entities. */
 const organizationsOf = (seed: number) => (seed % 3 === 0 ? 5 : 2);
@@ -35,7 +33,8 @@ describe('three projectors that consume at the same time', () => {
     // when one projector leaves and another joins, for every sixth seed
     if (seed % 6 === 0) {
       const leaving = projectors.shift();
-      await Promise.all([leaving?.stop(), start().then((joined) => projectors.push(joined))]);
+      const [, joining] = await Promise.all([leaving?.stop(), start()]);
+      projectors.push(joining);
     }
     await applied();
     // then each document equals the fold

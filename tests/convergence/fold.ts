@@ -4,6 +4,20 @@ import type { Event } from '../support/events.ts';
 /** The outcome of one key's records. `orgId` is null if all records of the key are tombstones. */
 type Row = { kind: Kind; orgId: string | null; version: number; state: unknown; isDeleted: boolean };
 
+type ExpectedDocument = {
+  kind: Kind;
+  orgId: string;
+  version: number;
+  state: unknown;
+  joined: object;
+  refs: string[];
+  sortKeys: SortKeys;
+  isPending: boolean;
+};
+
+/** The expected documents by id, without deleted ones. */
+export type Expected = Map<string, ExpectedDocument>;
+
 /** The maximum number of conversations that a ticket embeds. The simulation lowers the bound to reach it more often. */
 export const bounds = { embeddedConversations: 200 };
 
@@ -12,30 +26,25 @@ export const bounds = { embeddedConversations: 200 };
  * independent of the engine. The fold decides each key by the order of its records, then joins each document from the
  * final states. It treats entities in `gone` as missing.
  */
-export function fold(history: Event[], gone = new Set<string>()) {
+export function fold(history: Event[], gone = new Set<string>()): Expected {
   const rows = new Map<string, Row>();
   for (const [id, records] of Map.groupBy(history, (event) => event.id)) {
     const row = decide(records);
     if (row) rows.set(id, row);
   }
   for (const id of gone) rows.delete(id);
-  const documents = [...rows].flatMap(([id, { kind, orgId, version, state }]) => {
-    if (!state || orgId === null) return [];
+  const documents: Expected = new Map();
+  for (const [id, { kind, orgId, version, state }] of rows) {
+    if (!state || orgId === null) continue;
     const view = viewOf(rows, orgId);
-    if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) return [];
-    const { joined, refs: related } = relate(kind, state, view);
-    const refs = Object.entries(related).flatMap(([edge, ids]) =>
-      withoutNulls(ids).map((relatedId) => `${edge}:${relatedId}`),
-    );
-    const isPending = kind === 'conversation' && (joined as { channel: unknown }).channel === null;
+    if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
+    const { joined, refs } = relate(kind, state, view);
     const sortKeys = sortKeysOf(kind, state);
-    return [[id, { kind, orgId, version, state, joined, refs: refs.sort(), sortKeys, isPending }] as const];
-  });
-  return new Map(documents);
+    const isPending = kind === 'conversation' && (joined as { channel: unknown }).channel === null;
+    documents.set(id, { kind, orgId, version, state, joined, refs: refTexts(refs), sortKeys, isPending });
+  }
+  return documents;
 }
-
-/** The expected documents by id, without deleted ones. */
-export type Expected = ReturnType<typeof fold>;
 
 /**
  * Decides the outcome of one key's records, in the order of the log, by the event contract:
@@ -87,7 +96,17 @@ const byCreation = (a: { createdAt: Date; id: string }, b: { createdAt: Date; id
 const withoutNulls = <T>(items: (T | null)[]): T[] => items.filter((item) => item !== null);
 
 /** The embedded fields, and the ids of the references by edge, including ids of entities that do not exist. */
-type Related = { joined: object; refs: Record<string, (string | null)[]> };
+type Related = { joined: object; refs: Refs };
+type Refs = Record<string, (string | null)[]>;
+
+/** References in the form of a document: `edge:id`, sorted. */
+function refTexts(refs: Refs): string[] {
+  const texts: string[] = [];
+  for (const [edge, ids] of Object.entries(refs)) {
+    for (const id of withoutNulls(ids)) texts.push(`${edge}:${id}`);
+  }
+  return texts.sort();
+}
 
 const relations: { [K in Kind]?: (state: EntityState[K], view: View) => Related } = {
   ticket,
@@ -107,27 +126,16 @@ function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], vi
     .filter(({ ticketId }) => ticketId === id)
     .sort(byCreation)
     .slice(0, bounds.embeddedConversations);
-  const last = children.at(-1);
-  const label = ({ id: labelId, name }: { id: string; name: string }) => ({ id: labelId, name });
+  const tags = withoutNulls(tagIds.map((tagId) => view.find('tag', tagId)));
+  const topics = withoutNulls(topicIds.map((topicId) => view.find('topic', topicId)));
+  const last = children.length === bounds.embeddedConversations ? children.at(-1) : undefined;
   return {
     joined: {
       requester: requester && { name: requester.name, email: requester.email },
-      tags: withoutNulls(tagIds.map((tagId) => view.find('tag', tagId))).map(label),
-      topics: withoutNulls(topicIds.map((topicId) => view.find('topic', topicId))).map(label),
-      conversations: children
-        .filter(({ channelId }) => view.find('channel', channelId))
-        .map(({ id: conversationId, role, status, createdAt, updatedAt, channelId }) => ({
-          id: conversationId,
-          role,
-          status,
-          createdAt,
-          updatedAt,
-          retainUntil: afterDays(updatedAt, view.find('channel', channelId)?.dataRetentionDays ?? 0),
-        })),
-      moreAfter:
-        last && children.length === bounds.embeddedConversations
-          ? last.createdAt.toISOString() + last.id
-          : null,
+      tags: tags.map(label),
+      topics: topics.map(label),
+      conversations: withoutNulls(children.map((child) => embedded(child, view))),
+      moreAfter: last ? last.createdAt.toISOString() + last.id : null,
     },
     refs: {
       requester: [requesterId],
@@ -137,6 +145,17 @@ function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], vi
       channels: [...new Set(children.map(({ channelId }) => channelId))],
     },
   };
+}
+
+const label = ({ id, name }: { id: string; name: string }) => ({ id, name });
+
+/** A conversation as its ticket embeds it; null without its channel. */
+function embedded(child: EntityState['conversation'], view: View): object | null {
+  const ownChannel = view.find('channel', child.channelId);
+  if (!ownChannel) return null;
+  const { id, role, status, createdAt, updatedAt } = child;
+  const retainUntil = afterDays(updatedAt, ownChannel.dataRetentionDays ?? 0);
+  return { id, role, status, createdAt, updatedAt, retainUntil };
 }
 
 const afterDays = (from: Date, days: number) =>
@@ -173,24 +192,21 @@ const person = (contact: EntityState['contact'] | null) =>
   contact && { name: contact.name, email: contact.email?.email ?? null };
 
 function message({ author, conversationId }: EntityState['message'], view: View): Related {
-  const conversationIds = [conversationId];
-  if (!author) return { joined: { author: null }, refs: { conversation: conversationIds } };
+  const conversationRef = { conversation: [conversationId] };
+  if (!author) return { joined: { author: null }, refs: conversationRef };
   const { type, id } = author;
-  if (type === 'contact')
-    return {
-      joined: { author: person(view.find('contact', id)) },
-      refs: { conversation: conversationIds, contact: [id] },
-    };
+  if (type === 'contact') {
+    const joined = { author: person(view.find('contact', id)) };
+    return { joined, refs: { ...conversationRef, contact: [id] } };
+  }
   if (type === 'user') {
     const user = view.find('user', id);
     const joined = { author: user && { name: user.name, email: user.email } };
-    return { joined, refs: { conversation: conversationIds, user: [id] } };
+    return { joined, refs: { ...conversationRef, user: [id] } };
   }
   const agent = view.find('agent', id);
-  return {
-    joined: { author: agent && { name: agent.name, email: null } },
-    refs: { conversation: conversationIds, agent: [id] },
-  };
+  const joined = { author: agent && { name: agent.name, email: null } };
+  return { joined, refs: { ...conversationRef, agent: [id] } };
 }
 
 function channel({ agentId, config }: EntityState['channel'], view: View): Related {
@@ -206,14 +222,18 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
   };
 }
 
+type SortKeys = { byCreated?: string; byUpdated?: string };
+
+const unlisted: Kind[] = ['apiKey', 'contact', 'user', 'agent', 'tag', 'topic'];
+
 /** The keys by which the lists of the API sort. A document that no list shows has no sort keys. */
-function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
-  const unlisted: Kind[] = ['apiKey', 'contact', 'user', 'agent', 'tag', 'topic'];
+function sortKeysOf(kind: Kind, state: unknown): SortKeys {
   const { id, createdAt, updatedAt, archivedAt } = state as EntityState['ticket'] & {
     archivedAt?: Date | null;
   };
   if (unlisted.includes(kind) || archivedAt) return {};
   const byCreated = createdAt.toISOString() + id;
+  if (kind !== 'ticket') return { byCreated };
   const changedAt = updatedAt < createdAt ? createdAt : updatedAt;
-  return { byCreated, ...(kind === 'ticket' && { byUpdated: changedAt.toISOString() + id }) };
+  return { byCreated, byUpdated: changedAt.toISOString() + id };
 }

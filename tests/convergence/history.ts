@@ -23,12 +23,13 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     const version = lastVersion + 1 + random.int(3);
     versions.set(id, version);
     const percent = random.int(100);
+    const isNew = lastVersion === 0;
     const event = { kind, id, orgId, version, time };
-    if (lastVersion > 0 && percent < 8)
+    if (!isNew && percent < 8)
       return { ...event, op: 'deleted', version: random.chance(0.4) ? lastVersion : version };
-    if (lastVersion > 0 && percent < 12) return { ...event, op: 'tombstone' };
+    if (!isNew && percent < 12) return { ...event, op: 'tombstone' };
     const { state } = make(kind, fieldsOf({ random, randomId, retentionDays }, kind, id, time));
-    return { ...event, op: lastVersion === 0 ? 'created' : 'updated', data: state };
+    return { ...event, op: isNew ? 'created' : 'updated', data: state };
   };
   const nextRecords = (subject: Subject): Event[] => {
     if (random.chance(0.04)) return runAppendedAgain(random, history, subject.id);
@@ -38,7 +39,8 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
   };
   for (let step = 0; step < length; step += 1) {
     // The last third mostly changes referenced entities: only the fan-out propagates these changes.
-    const kind = random.pick(step < (length * 2) / 3 || random.chance(0.3) ? weighted : referenced);
+    const isLastThird = step >= (length * 2) / 3;
+    const kind = random.pick(isLastThird && !random.chance(0.3) ? referenced : weighted);
     const number = random.int(population[kind]);
     // An entity belongs to one organization. One record in fifty names the next organization by mistake.
     const mistake = random.chance(0.02) ? 1 : 0;
@@ -121,17 +123,22 @@ function fieldsOf({ random, randomId, retentionDays }: Choices, kind: Kind, id: 
   // An entity has one of three names at a time, so a former name returns after a different one.
   const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
-  const common = { id, name, createdAt, updatedAt: time.toISOString() };
+  const times = { createdAt, updatedAt: time.toISOString() };
   if (kind === 'channel')
     return {
-      ...common,
+      id,
+      name,
+      ...times,
       type: 'form',
       dataRetentionDays: maybe(random.pick(retentionDays)),
       archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
     };
+  const mayLackName = kind === 'contact' || kind === 'user';
+  const absentContent = kind === 'message' ? null : name;
   return {
-    ...common,
-    ...(['contact', 'user'].includes(kind) && { name: maybe(name) }),
+    id,
+    name: mayLackName ? maybe(name) : name,
+    ...times,
     title: name,
     question: name,
     tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
@@ -143,6 +150,6 @@ function fieldsOf({ random, randomId, retentionDays }: Choices, kind: Kind, id: 
       { type: 'ai_agent', id: randomId('agent') },
       null,
     ]),
-    content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))) ?? (kind === 'message' ? null : name),
+    content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))) ?? absentContent,
   };
 }

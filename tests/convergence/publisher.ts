@@ -21,6 +21,13 @@ const codecs = [
   CompressionTypes.ZSTD,
 ];
 
+export type Publisher = AsyncDisposable & {
+  /** The events that brokers have acknowledged. */
+  acknowledged: Event[];
+  /** Resolves once every event is acknowledged. A fifth of all records is poisoned. */
+  publish: (events: Event[]) => Promise<void>;
+};
+
 type Batch = { topic: string; messages: Produced[] };
 
 /**
@@ -32,7 +39,7 @@ export async function createPublisher(
   testEnvironment: TestEnvironment,
   seed: number,
   { transactional = false } = {},
-) {
+): Promise<Publisher> {
   registerCodecs();
   const random = createRandom(seed + 7_000_000);
   const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
@@ -47,17 +54,16 @@ export async function createPublisher(
   const acknowledged: Event[] = [];
   return {
     acknowledged,
-    /** Resolves once every event is acknowledged. A fifth of all records is poisoned. */
-    publish: async (events: Event[]) => {
+    publish: async (events) => {
       let start = 0;
       while (start < events.length) {
         const burst = events.slice(start, start + 1 + random.int(60));
         start += burst.length;
         const batches = encodeBurst(testEnvironment, random, burst);
         const compression = random.pick(codecs);
-        if (transactional && random.chance(0.2)) await abort(transactions, testEnvironment, burst);
+        if (transactional && random.chance(0.2)) await abort(testEnvironment, transactions, burst);
         if (transactional && random.chance(0.2)) {
-          await commit(transactions, testEnvironment, batches);
+          await commit(testEnvironment, transactions, batches);
         } else {
           for (const batch of batches) await sendUntilDone(testEnvironment, plain, { ...batch, compression });
         }
@@ -71,27 +77,31 @@ export async function createPublisher(
   };
 }
 
-export type Publisher = Awaited<ReturnType<typeof createPublisher>>;
-
 function encodeBurst(testEnvironment: TestEnvironment, random: Random, burst: Event[]): Batch[] {
-  return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, events]) => ({
+  const byKind = Map.groupBy(burst, ({ kind }) => kind);
+  return [...byKind].map(([kind, events]) => ({
     topic: topicOf(kind, testEnvironment.config.TOPIC_PREFIX),
-    messages: events.flatMap((event) => {
-      const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
-      // A poisoned record before every fourth event makes a fifth of all records.
-      if (!random.chance(1 / 4)) return [record];
-      const value = random.pick(['{"specversion":"1.0"', '{}', '[]', 'null', '\u0000']);
-      // The key is the id of no entity, because a deletion of that entity would erase the dead letter.
-      const key = `${poisonHeader}_${random.int(1_000)}`;
-      return [{ key, value, headers: { [poisonHeader]: 'yes' } }, record];
-    }),
+    messages: events.flatMap((event) => encodeWithPoison(random, event)),
   }));
 }
 
-async function commit(producer: Producer, { admin }: TestEnvironment, batches: Batch[]): Promise<void> {
+/** The record of an event. A poisoned record before every fourth event makes a fifth of all records. */
+function encodeWithPoison(random: Random, event: Event): Produced[] {
+  const record = encode(event, random.chance(0.5) ? 'structured' : 'binary');
+  if (!random.chance(1 / 4)) return [record];
+  const value = random.pick(['{"specversion":"1.0"', '{}', '[]', 'null', '\u0000']);
+  // The key is the id of no entity, because a deletion of that entity would erase the dead letter.
+  const key = `${poisonHeader}_${random.int(1_000)}`;
+  return [{ key, value, headers: { [poisonHeader]: 'yes' } }, record];
+}
+
+async function commit({ admin }: TestEnvironment, producer: Producer, batches: Batch[]): Promise<void> {
   const transaction = await producer.transaction();
   const sent: RecordMetadata[] = [];
-  for (const batch of batches) sent.push(...(await sendByPartition({ producer: transaction, admin }, batch)));
+  for (const batch of batches) {
+    const metadata = await sendByPartition({ producer: transaction, admin }, batch);
+    sent.push(...metadata);
+  }
   await transaction.commit();
   await untilStable(admin, sent);
 }
@@ -100,7 +110,7 @@ async function commit(producer: Producer, { admin }: TestEnvironment, batches: B
  * Aborts a transaction with newer versions of entities, and with entities that do not exist. A projector that applies
  * one of its records breaks the comparison with the fold.
  */
-async function abort(producer: Producer, testEnvironment: TestEnvironment, burst: Event[]): Promise<void> {
+async function abort(testEnvironment: TestEnvironment, producer: Producer, burst: Event[]): Promise<void> {
   const transaction = await producer.transaction();
   const sent: RecordMetadata[] = [];
   const smallStates = burst.filter(({ data }) => data && JSON.stringify(data).length < 100_000);
@@ -110,7 +120,8 @@ async function abort(producer: Producer, testEnvironment: TestEnvironment, burst
     const newer = { ...event, version: event.version + 1_000_000 };
     const messages = [encode(newer, 'structured'), encode(unknown, 'binary')];
     const topic = topicOf(event.kind, testEnvironment.config.TOPIC_PREFIX);
-    sent.push(...(await transaction.send({ topic, messages })));
+    const metadata = await transaction.send({ topic, messages });
+    sent.push(...metadata);
   }
   await transaction.abort();
   await untilStable(testEnvironment.admin, sent);

@@ -9,27 +9,20 @@ export async function readDocuments(
   filter: Filter<StoredDocument> = {},
 ): Promise<Record<string, unknown>> {
   const documents: Record<string, unknown> = {};
+  const living = { ...filter, deletedAt: { $exists: false } };
   for (const kind of kinds) {
-    const stored = collectionOf<StoredDocument>(database, kind).find({
-      ...filter,
-      deletedAt: { $exists: false },
-    });
+    const stored = collectionOf<StoredDocument>(database, kind).find(living);
     for await (const document of stored) documents[document._id] = comparable(kind, document);
   }
   return documents;
 }
 
 /** The fields that the fold determines. Revision and position depend on the order in which workers apply records. */
-export const comparable = (
-  kind: Kind,
-  { orgId, version, state, joined, refs, byCreated, byUpdated, pending }: StoredDocument,
-) => ({
-  kind,
-  orgId,
-  version,
-  state,
-  joined,
-  refs: refs?.toSorted(),
-  sortKeys: { ...(byCreated !== undefined && { byCreated }), ...(byUpdated !== undefined && { byUpdated }) },
-  isPending: pending === true,
-});
+export function comparable(kind: Kind, document: StoredDocument) {
+  const { orgId, version, state, joined, refs, byCreated, byUpdated, pending } = document;
+  const sortKeys: { byCreated?: string; byUpdated?: string } = {};
+  if (byCreated !== undefined) sortKeys.byCreated = byCreated;
+  if (byUpdated !== undefined) sortKeys.byUpdated = byUpdated;
+  const isPending = pending === true;
+  return { kind, orgId, version, state, joined, refs: refs?.toSorted(), sortKeys, isPending };
+}
