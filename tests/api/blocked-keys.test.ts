@@ -9,8 +9,10 @@ const block = { _id: 'key_a', orgId: 'org_a', at: new Date(), by: 'ann@host', wh
 /** The statuses of the key that may be blocked, of a key of another organization, and of an unknown key. */
 async function statuses(): Promise<number[]> {
   const api = await startApi(store);
-  const statusOf = async (token: string) => (await api.get('/v1/tickets', { token })).status;
-  return Promise.all([tokens.a, tokens.b, 'svc_live_unknown'].map(statusOf)).finally(api.close);
+  const requests = [tokens.a, tokens.b, 'svc_live_unknown'].map((token) => api.get('/v1/tickets', { token }));
+  const answers = await Promise.all(requests);
+  await api.close();
+  return answers.map(({ status }) => status);
 }
 
 const deps = () => {

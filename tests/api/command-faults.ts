@@ -24,11 +24,11 @@ const unlimited = ['hello', 'ping', 'endSessions', 'killCursors', 'insert', 'cre
  * by its token may not. It ends at the store before the driver would drop its connection.
  */
 export function commandFaults({ commandName, databaseName, command }: CommandStartedEvent): string[] {
-  const { maxTimeMS = Infinity, ...sentCommand } = command as Command;
+  const { maxTimeMS, ...sentCommand } = command as Command;
   const name = `${commandName} ${String(sentCommand[commandName])}`;
   const faults: string[] = [];
-  const hasLimit = maxTimeMS < readTimeoutMs || unlimited.includes(commandName);
-  if (!hasLimit) faults.push(`${name} takes up to ${maxTimeMS} ms`);
+  const endsInTime = maxTimeMS !== undefined && maxTimeMS < readTimeoutMs;
+  if (!endsInTime && !unlimited.includes(commandName)) faults.push(`${name} has the limit ${maxTimeMS} ms`);
   const read = filterIn[commandName];
   const readsGeneration = read !== undefined && /_g\d+$/.test(databaseName);
   if (!readsGeneration) return faults;

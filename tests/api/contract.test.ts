@@ -27,7 +27,7 @@ const api = useApi(documents, { now });
 beforeAll(async () => {
   await build.dataAsOf(api.store.control, completeTo);
   for (const owner of [otherOwner, { orgId: 'org_a', suffix: '_2' }])
-    await build.fill(api.store.database, oneOfEach({}, owner));
+    await build.fill(api.store.database, oneOfEach({}, { owner }));
   const deleted = { orgId: 'org_a', version: 2, revision: 2, at: null, deletedAt: new Date() };
   await build.store(api.store.database, 'ticket', [{ _id: 'ti_gone', ...deleted }]);
 });

@@ -14,21 +14,26 @@ export const now = () => new Date('2026-01-01T13:00:00Z');
 
 /** An organization, and the suffix of the ids of its documents. */
 type Owner = { suffix: string; orgId: string };
-const owner: Owner = { suffix: '', orgId: 'org_a' };
+const defaultOwner: Owner = { suffix: '', orgId: 'org_a' };
 export const otherOwner: Owner = { suffix: '_b', orgId: 'org_b' };
 
-const readGolden = (version: number) =>
-  JSON.parse(
-    readFileSync(`services/projector/projections/golden/version-${version}.json`, 'utf8'),
-    (_, value: unknown) =>
-      typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? new Date(value) : value,
-  ) as Golden;
+const isInstant = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT.*Z$/.test(value);
+
+function readGolden(version: number): Golden {
+  const text = readFileSync(`services/projector/projections/golden/version-${version}.json`, 'utf8');
+  return JSON.parse(text, (_, value: unknown) => (isInstant(value) ? new Date(value) : value)) as Golden;
+}
 
 /**
  * The golden document of each kind, as the projector stored it with this projection version, and further documents.
  * Every route answers with one of them.
  */
-export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, version = projectionVersion) {
+export function oneOfEach(
+  further: Documents = {},
+  { owner = defaultOwner, version = projectionVersion }: { owner?: Owner; version?: number } = {},
+): Documents {
+  const { suffix, orgId } = owner;
   const golden = readGolden(version);
   const stored = (kind: Kind) => {
     if (!(kind in golden))
@@ -39,10 +44,12 @@ export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, ve
     const id = `${state.id}${suffix}`;
     return { _id: id, orgId, version: 1, revision: 1, state: { ...state, id }, ...joined, ...sortKeys };
   };
-  // Every test store has its own keys.
-  const served = kinds.filter((kind) => kind !== 'apiKey');
-  const documents = served.map((kind) => [kind, [stored(kind), ...(further[kind] ?? [])]] as const);
-  return { ...further, ...Object.fromEntries(documents) } as Documents;
+  const documents = { ...further };
+  for (const kind of kinds) {
+    // Every test store has its own keys.
+    if (kind !== 'apiKey') documents[kind] = [stored(kind), ...(further[kind] ?? [])];
+  }
+  return documents;
 }
 
 /** A route's path with the id of the golden document of the collection that its second segment names. */
@@ -53,7 +60,7 @@ const fill = (path: string, suffix: string) =>
 export const routes = createRoutes({ now, brand: 'svc' }).map((route) => ({
   path: route.path,
   route,
-  url: fill(route.path, owner.suffix),
+  url: fill(route.path, defaultOwner.suffix),
   foreign: fill(route.path, otherOwner.suffix),
 }));
 export const urls = routes.map(({ url }) => url);
@@ -68,22 +75,28 @@ export const lists = routes
   .filter(({ route }) => 'startingAfter' in route.query.shape)
   .map((list) => ({ ...list, kind: kindOfItems(list.route) }));
 
+type Enumerated = { url: string; name: string; values: string[]; isRepeatable: boolean };
 type Property = { enum?: string[]; items?: { enum?: string[] } };
-/** Each parameter of a list with a closed set of values. */
-export const enumerated = lists.flatMap(({ route, url }) => {
+
+function enumeratedOf({ route, url }: (typeof lists)[number]): Enumerated[] {
   const { properties = {} } = z.toJSONSchema(route.query, { io: 'input', unrepresentable: 'any' });
-  return Object.entries(properties as Record<string, Property>).flatMap(([name, property]) => {
+  const parameters: Enumerated[] = [];
+  for (const [name, property] of Object.entries(properties as Record<string, Property>)) {
     const values = property.enum ?? property.items?.enum;
-    return values ? [{ url, name, values, isRepeatable: property.items !== undefined }] : [];
-  });
-});
+    if (values) parameters.push({ url, name, values, isRepeatable: property.items !== undefined });
+  }
+  return parameters;
+}
+
+/** Each parameter of a list with a closed set of values. */
+export const enumerated = lists.flatMap(enumeratedOf);
 
 /** The queries of each list with one value of each filter together, in each of its sorts. */
 export const filteredQueries = lists.flatMap(({ url }) => {
   const parameters = enumerated.filter((parameter) => parameter.url === url);
   const filters = parameters.filter(({ name }) => name !== 'sort');
-  const filter = filters.map(({ name, values: [value] }) => `${name}=${value}`).join('&');
+  if (filters.length === 0) return [];
+  const filtered = `${url}?${filters.map(({ name, values: [value] }) => `${name}=${value}`).join('&')}`;
   const sorts = parameters.find(({ name }) => name === 'sort')?.values ?? [];
-  const sorted = sorts.map((sort) => `${filter}&sort=${sort}`);
-  return filters.length > 0 ? [filter, ...sorted].map((query) => `${url}?${query}`) : [];
+  return [filtered, ...sorts.map((sort) => `${filtered}&sort=${sort}`)];
 });

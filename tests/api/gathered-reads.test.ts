@@ -1,12 +1,18 @@
+import { once } from 'node:events';
 import { ReadConcern } from 'mongodb';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
+import type { DataSnapshot } from '../../services/api/store/read-snapshot.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
 import { listOf, snapshotOf, testReaders, useApi } from './test-api.ts';
 
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
 /** Threads of org_a with the numbers of their messages: more than a shared query reads. */
-const threads = { conv_1: 3, conv_2: 250, conv_3: 700, conv_4: 3 };
+const threadLengths = { conv_1: 3, conv_2: 250, conv_3: 700, conv_4: 3 };
+const threads = Object.entries(threadLengths).map(([id, length]) => ({
+  id,
+  messages: build.thread(id, length),
+}));
 /** Tickets of 5 MB: a reply of MongoDB holds 16 MB, so at most three of them. */
 const largeIds = Array.from({ length: 5 }, (_, index) => `ti_large_${index}`);
 const api = useApi({
@@ -17,24 +23,27 @@ const api = useApi({
   ],
   conversation: [build.conversation({ id: 'conv_large' })],
   message: [
-    ...Object.entries(threads).flatMap(([id, length]) => build.thread(id, length)),
+    ...threads.flatMap(({ messages }) => messages),
     ...build.thread('conv_large', 3, 'x'.repeat(1_500_000)),
     build.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
   ],
 });
 const openReader = testReaders();
-let snapshot: Parameters<typeof openReader>[1];
-const open = (orgId: string, keyId = 'key_1', readers = openReader) => readers({ orgId, keyId }, snapshot);
+let snapshot: DataSnapshot;
+const open = (orgId: string, keyId = 'key_1') => openReader({ orgId, keyId }, snapshot);
 
 beforeAll(() => {
   snapshot = snapshotOf(generationDatabase(api.client, api.store.name, 1));
 });
 
 beforeEach(() => api.commands.splice(0));
-const finds = (collection = 'tickets') =>
-  api.commands.flatMap(({ command }) => (command.find === collection ? [command] : []));
 
-const idOf = (document: object | null) => (document as { state: { id: string } } | null)?.state.id ?? null;
+/** The queries of a collection that the API has sent. */
+const findsOf = (collection: string) =>
+  api.commands.map(({ command }) => command).filter(({ find }) => find === collection);
+
+type WithId = { state: { id: string } };
+const idOf = (document: object | null) => (document as WithId | null)?.state.id ?? null;
 
 test('requests that arrive during a query share the next query across organizations', async () => {
   const a = open('org_a');
@@ -50,7 +59,7 @@ test('requests that arrive during a query share the next query across organizati
     otherKey.find(shape, 'ti_none'),
   ]);
   expect(documents.map(idOf)).toEqual(['ti_1', 'ti_2', null, 'ti_b', null, 'ti_2', null]);
-  const filters = finds().map(({ filter }) => filter as object);
+  const filters = findsOf('tickets').map(({ filter }) => filter as object);
   expect(filters).toHaveLength(2);
   // In any order: if the first query still waits for its connection after 20 ms, the second query no longer waits for
   // the first.
@@ -65,16 +74,15 @@ test('requests for different fields of a document do not share a query', async (
   const idReader = open('org_a');
   const titleReader = open('org_a');
   const titles = { kind: 'ticket' as const, projection: { 'state.title': 1 } };
-  const documents = await Promise.all([
+  // The first query holds back the other two reads, which would share the next query if it could serve both.
+  const [, withId, withTitle] = await Promise.all([
     idReader.find(shape, 'ti_3'),
     idReader.find(shape, 'ti_1'),
     titleReader.find(titles, 'ti_1'),
   ]);
   const { title } = build.ticket({ id: 'ti_1' }).state;
-  expect(documents.slice(1).map((document) => document?.state as unknown)).toEqual([
-    { id: 'ti_1' },
-    { title },
-  ]);
+  expect(withId?.state).toEqual({ id: 'ti_1' });
+  expect(withTitle?.state).toEqual({ title });
 });
 
 test('all documents of a query are found although they do not fit into one reply', async () => {
@@ -82,67 +90,69 @@ test('all documents of a query are found although they do not fit into one reply
   const documents = await Promise.all(largeIds.map((id) => open('org_a').find(withFiller, id)));
   expect(documents.map(idOf)).toEqual(largeIds);
   // No reply leaves a cursor in the store.
-  expect(finds().map(({ singleBatch }) => singleBatch as unknown)).toEqual([true, true, true]);
+  expect(findsOf('tickets').map(({ singleBatch }) => singleBatch as unknown)).toEqual([true, true, true]);
 });
 
 test('reads have the read concern of the connection string', async () => {
-  const database = generationDatabase(api.client, api.store.name, 1, {
-    readConcern: new ReadConcern('majority'),
-  });
-  await openReader({ orgId: 'org_a', keyId: 'key_1' }, { ...snapshot, database }).findThread('conv_1');
-  expect(finds('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
+  const readConcern = new ReadConcern('majority');
+  const database = generationDatabase(api.client, api.store.name, 1, { readConcern });
+  const reader = openReader({ orgId: 'org_a', keyId: 'key_1' }, { ...snapshot, database });
+  await reader.findThread('conv_1');
+  expect(findsOf('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
 });
 
 test('a client that leaves does not end the shared query of other clients', async () => {
   const leaving = open('org_a');
   const staying = open('org_b');
-  const reads = [leaving.find(shape, 'ti_1'), staying.find(shape, 'ti_b'), leaving.find(shape, 'ti_2')];
-  const started = new Promise((resolve) => api.client.once('commandStarted', resolve));
   // The first read of the leaving client starts the query that it leaves. Its second read waits with the read of the
   // other client.
-  await started;
+  const reads = Promise.all([
+    leaving.find(shape, 'ti_1'),
+    staying.find(shape, 'ti_b'),
+    leaving.find(shape, 'ti_2'),
+  ]);
+  await once(api.client, 'commandStarted');
   leaving.end();
-  expect(idOf((await Promise.all(reads))[1] ?? null)).toBe('ti_b');
+  const [, ofStaying] = await reads;
+  expect(idOf(ofStaying)).toBe('ti_b');
 });
 
 /** The ids of all messages of a thread, as a retrieved conversation shows them. */
 async function read(orgId: string, conversationId: string): Promise<string[]> {
   const ids: string[] = [];
-  for await (const batch of readThread(open(orgId), { orgId, conversationId, from: null }))
-    ids.push(...batch.map(({ state }) => state.id));
+  const batches = readThread(open(orgId), { orgId, conversationId, from: null });
+  for await (const batch of batches) ids.push(...batch.map(({ state }) => state.id));
   return ids;
 }
 
+const limitsOf = (finds: { limit?: unknown }[]) => finds.map(({ limit }) => Number(limit));
+
 test('threads that are read at the same time share a query', async () => {
-  const lengths = { ...threads, conv_5: 0 };
   // The budget admits few reads at once until it knows the size of an organization's messages.
   await Promise.all([read('org_a', 'conv_1'), read('org_b', 'conv_b')]);
   api.commands.splice(0);
-  const threadIds = await Promise.all([
-    ...Object.keys(lengths).map((id) => read('org_a', id)),
+  const idsByThread = await Promise.all([
+    ...threads.map(({ id }) => read('org_a', id)),
+    read('org_a', 'conv_empty'),
     read('org_b', 'conv_b'),
     read('org_b', 'conv_1'),
   ]);
-  expect(threadIds).toEqual([
-    ...Object.entries(lengths).map(([id, length]) => build.thread(id, length).map(({ state }) => state?.id)),
-    ['msg_b'],
-    [],
-  ]);
-  const [, shared] = finds('messages').map(
-    ({ filter }) => (filter as Record<string, object>)['state.conversationId'],
-  );
-  const together = (shared as { $in?: string[] }).$in ?? [];
-  expect(together.toSorted()).toEqual(['conv_1', 'conv_2', 'conv_3', 'conv_4', 'conv_5', 'conv_b']);
+  const expectedIds = threads.map(({ messages }) => messages.map(({ state }) => state.id));
+  expect(idsByThread).toEqual([...expectedIds, [], ['msg_b'], []]);
+  const [, shared] = findsOf('messages');
+  const { $in: together } =
+    (shared?.filter as Record<string, { $in: string[] }>)['state.conversationId'] ?? {};
+  expect(together?.toSorted()).toEqual(['conv_1', 'conv_2', 'conv_3', 'conv_4', 'conv_b', 'conv_empty']);
 });
 
 test('the start of a thread has at most 100 messages, and the starts of several threads have at most 500', async () => {
   await read('org_a', 'conv_1');
   api.commands.splice(0);
-  await Promise.all(Object.keys(threads).map((id) => open('org_a').findThread(id)));
-  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 300]);
+  await Promise.all(threads.map(({ id }) => open('org_a').findThread(id)));
+  expect(limitsOf(findsOf('messages'))).toEqual([100, 300]);
   api.commands.splice(0);
   await Promise.all(Array.from({ length: 9 }, () => open('org_a').findThread('conv_3')));
-  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 500]);
+  expect(limitsOf(findsOf('messages'))).toEqual([100, 500]);
 });
 
 test('a read of large messages ends before they exceed 2 MB', async () => {
@@ -151,7 +161,7 @@ test('a read of large messages ends before they exceed 2 MB', async () => {
   // Each further reply has one message, and one more that shows whether others follow.
   api.commands.splice(0);
   expect(await read('org_a', 'conv_large')).toHaveLength(3);
-  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 2, 2]);
+  expect(limitsOf(findsOf('messages'))).toEqual([100, 2, 2]);
 });
 
 test('a page of large messages ends early, and the next page continues after it', async () => {
@@ -169,6 +179,7 @@ test('a page of large messages ends early, and the next page continues after it'
 });
 
 test('a thread without messages is an error if its collection does not exist', async () => {
-  const dropped = testReaders(() => Promise.reject(new Error('dropped')));
-  await expect(open('org_a', 'key_1', dropped).findThread('conv_5')).rejects.toThrow('dropped');
+  const openDropped = testReaders(() => Promise.reject(new Error('dropped')));
+  const reader = openDropped({ orgId: 'org_a', keyId: 'key_1' }, snapshot);
+  await expect(reader.findThread('conv_empty')).rejects.toThrow('dropped');
 });

@@ -25,23 +25,22 @@ const withJoined = (stored: Stored, joined: Parameters<typeof build.conversation
 });
 
 /** Some conversations have expired, and some have no channel yet. Both kinds are embedded and not embedded. */
-const isHidden = (index: number) => index % 50 === 7 || index % 70 === 9;
+const isExpired = (index: number) => index % 50 === 7;
+const lacksChannel = (index: number) => index % 70 === 9 && !isExpired(index);
 const mixed = Array.from({ length: size }, (_, index) => {
-  if (index % 50 === 7) {
-    const expired = conversationOf('ti_1', index, { updatedAt: '2026-01-20T00:00:00Z' });
-    return withJoined(expired, { channel: short });
-  }
-  const stored = conversationOf('ti_1', index);
-  return withJoined(stored, { channel: index % 70 === 9 ? null : short });
+  const fields = isExpired(index) ? { updatedAt: '2026-01-20T00:00:00Z' } : {};
+  const channel = lacksChannel(index) ? null : short;
+  return withJoined(conversationOf('ti_1', index, fields), { channel });
 });
-const visible = mixed.filter((_, index) => !isHidden(index));
+const visible = mixed.filter((_, index) => !isExpired(index) && !lacksChannel(index));
 
 /** A ticket as the projector stores it for these conversations, given in order. */
 function ticketOf(id: string, conversations: Stored[], fields: Record<string, unknown> = {}) {
   const first = conversations.slice(0, embeddedConversationsMax);
+  const last = conversations.length > first.length ? first.at(-1) : undefined;
   const joined = build.ticketJoined({
     conversations: first.flatMap(({ state, joined: { channel } }) => embeddedConversation(state, channel)),
-    moreAfter: conversations.length > first.length ? (first.at(-1)?.byCreated ?? null) : null,
+    moreAfter: last?.byCreated ?? null,
   });
   return build.ticket({ id, ...fields }, { joined });
 }
@@ -65,52 +64,49 @@ type Ticket = { id: string; conversations: Conversation[] };
 const seconds = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
 const referencesOf = (conversations: Stored[]) =>
   conversations.map(({ state: { id, role } }) => ({ id, role }));
-const ticketIn = async (path: string, id: string) =>
-  (listOf(await api.get(path)).data as Ticket[]).find((ticket) => ticket.id === id);
+const retrieve = async (id: string) => (await api.get(`/v1/tickets/${id}`)).json() as Ticket;
 
 describe('a ticket with 1,000 conversations', () => {
   test('contains each visible conversation once and in order when a client retrieves it', async () => {
-    const { conversations } = (await api.get('/v1/tickets/ti_1')).json() as Ticket;
-    expect(conversations).toEqual(
-      visible.map(({ state }) => ({
-        id: state.id,
-        object: 'conversation',
-        ticketId: 'ti_1',
-        role: state.role,
-        status: state.status,
-        createdAt: seconds(state.createdAt),
-        updatedAt: seconds(state.updatedAt),
-      })),
-    );
+    const { conversations } = await retrieve('ti_1');
+    const expected = visible.map(({ state }) => ({
+      id: state.id,
+      object: 'conversation',
+      ticketId: 'ti_1',
+      role: state.role,
+      status: state.status,
+      createdAt: seconds(state.createdAt),
+      updatedAt: seconds(state.updatedAt),
+    }));
+    expect(conversations).toEqual(expected);
   });
 
   test('refers to each visible conversation once and in order in a list', async () => {
-    const ticket = await ticketIn('/v1/tickets?status=open&limit=100', 'ti_1');
+    const { data } = listOf(await api.get('/v1/tickets?status=open&limit=100'));
+    const ticket = (data as Ticket[]).find(({ id }) => id === 'ti_1');
     expect(ticket?.conversations).toEqual(referencesOf(visible));
   });
 
   test('contains a conversation once that moves behind the embedded conversations during the read', async () => {
-    const moved = few[10];
+    const movedId = few[10]?._id ?? '';
     const collection = api.store.database.collection<{ _id: string }>(resources.conversation.collection);
-    const byCreated = `2027-01-01T00:00:00.000Z${moved?._id}`;
-    await collection.updateOne({ _id: moved?._id ?? '' }, { $set: { byCreated } });
-    const { conversations } = (await api.get('/v1/tickets/ti_few')).json() as Ticket;
+    const byCreated = `2027-01-01T00:00:00.000Z${movedId}`;
+    const { matchedCount } = await collection.updateOne({ _id: movedId }, { $set: { byCreated } });
+    expect(matchedCount).toBe(1);
+    const { conversations } = await retrieve('ti_few');
     expect(conversations.map(({ id }) => id)).toEqual(few.map(({ state }) => state.id));
   });
 });
 
 describe('a page of tickets with more than 20,000 conversations', () => {
-  const page = (after: string | null) =>
-    api.get(
-      `/v1/tickets?status=closed&sort=createdAt&limit=100${after === null ? '' : `&startingAfter=${after}`}`,
-    );
+  const path = '/v1/tickets?status=closed&sort=createdAt&limit=100';
 
   test('ends after a complete ticket, and the next page continues after it', async () => {
-    const first = listOf(await page(null));
+    const first = listOf(await api.get(path));
     expect(first.data.map(({ id }) => id)).toEqual(['ti_few', 'ti_huge']);
     expect((first.data[1] as Ticket).conversations).toEqual(referencesOf(huge));
     expect(first.hasMore).toBe(true);
-    const second = listOf(await page(first.nextCursor));
+    const second = listOf(await api.get(`${path}&startingAfter=${first.nextCursor}`));
     expect(second).toMatchObject({ data: [{ id: 'ti_last' }], hasMore: false, nextCursor: null });
   });
 });

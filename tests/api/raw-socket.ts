@@ -47,6 +47,8 @@ export async function expectAnswering(api: ApiProcess): Promise<void> {
 
 /** The value of a metric, whose name includes its labels; NaN if the process does not export the metric. */
 export async function metricOf({ admin }: ApiProcess, name: string): Promise<number> {
-  const lines = (await (await admin('/metrics')).text()).split('\n');
-  return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
+  const response = await admin('/metrics');
+  const lines = (await response.text()).split('\n');
+  const line = lines.find((candidate) => candidate.startsWith(`${name} `));
+  return line === undefined ? NaN : Number(line.slice(name.length));
 }

@@ -34,7 +34,8 @@ export const begin = (
       rejectUnauthorized: false,
       headers: { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'https', ...headers },
     };
-    (secure ? httpsGet : httpGet)(options, resolve).on('error', reject);
+    const get = secure ? httpsGet : httpGet;
+    get(options, resolve).on('error', reject);
   });
 
 /** Sends a request and reads the answer, which must match the OpenAPI document. */

@@ -173,31 +173,22 @@ export function useApi(documents: Documents = {}, options: Options = {}) {
   return api;
 }
 
-type Get = ReturnType<typeof requester>;
+type RequestOptions = {
+  /** By default organization a's key; `null` sends no key. */
+  token?: string | null;
+  method?: string;
+  headers?: Record<string, string>;
+};
 
-/**
- * Sends requests through the trusted proxy, by default with organization a's key; `token: null` sends no key. Every
- * response is validated against the OpenAPI document.
- */
+type Get = (path: string, options?: RequestOptions) => Promise<Answer>;
+
+/** Sends requests through the trusted proxy. Every response is validated against the OpenAPI document. */
 const requester =
-  (url: string, assertDocumented: AssertDocumented) =>
-  async (
-    path: string,
-    {
-      token = tokens.a,
-      method = 'GET',
-      headers = {},
-    }: { token?: string | null; method?: string; headers?: Record<string, string> } = {},
-  ): Promise<Answer> => {
-    const response = await fetch(url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        'X-Forwarded-Proto': 'https',
-        ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
-        ...headers,
-      },
-    });
+  (url: string, assertDocumented: AssertDocumented): Get =>
+  async (path, { token = tokens.a, method = 'GET', headers = {} } = {}) => {
+    const authorization: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const sent = { 'X-Forwarded-Proto': 'https', ...authorization, ...headers };
+    const response = await fetch(url + path, { method, redirect: 'manual', headers: sent });
     const text = await response.text();
     const { status, headers: received } = response;
     assertDocumented({ method, path, status, headers: received, text });
@@ -218,8 +209,8 @@ export async function readAllPages(get: Get, path: string, limit: number): Promi
   const separator = path.includes('?') ? '&' : '?';
   let cursor: string | null = null;
   do {
-    const after: string = cursor === null ? '' : `&startingAfter=${cursor}`;
-    const answer = await get(`${path}${separator}limit=${limit}${after}`);
+    const after = cursor === null ? '' : `&startingAfter=${cursor}`;
+    const answer: Answer = await get(`${path}${separator}limit=${limit}${after}`);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
     const { data, hasMore, nextCursor } = listOf(answer);
     if (hasMore !== (nextCursor !== null)) throw new Error(`hasMore is ${hasMore} beside ${nextCursor}`);
