@@ -108,6 +108,7 @@ async function interleaved(
 describe('two operators at the same time', () => {
   const second = {
     promote: () => operators.promote(undefined, later, 'bob@host'),
+    rollBack: () => operators.rollBack(undefined, later, 'bob@host'),
     drop: () => operators.drop(undefined, later, 'bob@host'),
     compare: () => operators.compare(),
   };
@@ -117,6 +118,11 @@ describe('two operators at the same time', () => {
     promote: {
       before: 'was-active, promoted; 1 standby by bob, 2 active by bob',
       after: 'promoted, was-active; 1 standby by ann, 2 active by ann',
+    },
+    // The first operator must not learn that generation 2 is served, or repeat the promotion.
+    rollBack: {
+      before: 'promoted, was-active; 1 standby by ann, 2 active by ann',
+      after: 'refused, rolled-back; 1 standby by ann, 2 active by ann, 2 standby by bob, 1 active by bob',
     },
     drop: {
       before: 'refused, dropped; 2 dropping by bob, 2 dropped by bob',
@@ -129,7 +135,7 @@ describe('two operators at the same time', () => {
     },
   };
 
-  test.each(['promote', 'drop', 'compare'] as const)(
+  test.each(['promote', 'rollBack', 'drop', 'compare'] as const)(
     'leave one active generation if one runs %s before a step of the promotion of the other',
     async (verb) => {
       for (const step of ['carry over', 'switch', 'wait for replicas']) {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   generationOf,
   type GenerationRegistry,
+  RebuildRefused,
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
 import type { InLog, LedgerRecord } from '../../../shared/control/ledger.ts';
@@ -168,7 +169,10 @@ async function reportLacking({ control, report }: OperatorDeps, number: number):
   if (total > 0) report(`generation ${number} lacks the effect of ${counted(total, 'dead letter')}`);
 }
 
-/** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */
+/**
+ * Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. Throws if
+ * another operator has switched back meanwhile, because a repeated command would undo that.
+ */
 async function awaitReplicas(
   { control, now, onStep }: OperatorDeps,
   number: number,
@@ -176,6 +180,12 @@ async function awaitReplicas(
 ): Promise<Replica[]> {
   await onStep?.('wait for replicas');
   const readElsewhere = async () => {
+    const { generation: active } = await requireRegistry(control);
+    if (active !== number)
+      throw new RebuildRefused(
+        `generation ${number} was active, but another operator has made generation ${active} active since`,
+        'rebuild history',
+      );
     const replicas = await readLiveReplicas(control, await now());
     return replicas.filter(({ generation }) => generation !== number);
   };
