@@ -1,6 +1,12 @@
 import { isNativeError } from 'node:util/types';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { certificateError, type Classified, classifyChain, type ErrorClass } from '../store/error-classes.ts';
+import {
+  certificateError,
+  type Classified,
+  classifyChain,
+  type ErrorClass,
+  transientClasses,
+} from '../store/error-classes.ts';
 import { classifyOne, classifyStoreError, withText } from '../store/errors.ts';
 import { advertisedAddress } from './advertised.ts';
 import { kafkaTypes, ownFixes } from './error-types.ts';
@@ -57,41 +63,17 @@ function ofKafka(error: KafkaError): Classified | null {
   return typeof type === 'string' && name.startsWith('KafkaJS') ? as('transient') : null;
 }
 
-const mayPass: Record<ErrorClass, boolean> = {
-  unauthorized: false,
-  'refuses-connection': true,
-  overloaded: true,
-  'too-slow': true,
-  transient: true,
-  'refuses-document': false,
-  'wrong-command': false,
-  'no-memory': false,
-  bug: false,
-  other: false,
-};
-
 /** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */
-export const isTransient = (error: unknown): boolean => mayPass[classify(error).errorClass];
+export const isTransient = (error: unknown): boolean => transientClasses.includes(classify(error).errorClass);
 
-const refuses: Record<ErrorClass, boolean> = {
-  unauthorized: true,
-  'refuses-connection': true,
-  overloaded: false,
-  'too-slow': false,
-  transient: false,
-  // Such as saved progress that breaks a rule of an operator.
-  'refuses-document': true,
-  'wrong-command': false,
-  'no-memory': false,
-  bug: false,
-  other: false,
-};
+/** A store refuses a document, for example, if saved progress breaks a rule of an operator. */
+const refusals: readonly ErrorClass[] = ['unauthorized', 'refuses-connection', 'refuses-document'];
 
 /**
  * Whether the brokers or MongoDB answer, but refuse this process or its writes. A lasting refusal may end only after a
  * restart, when the process reads its settings and files again.
  */
-export const isRefusal = (error: unknown): boolean => refuses[classify(error).errorClass];
+export const isRefusal = (error: unknown): boolean => refusals.includes(classify(error).errorClass);
 
 /** The message of an error, with the setting or the right that fixes it if that is known. */
 export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).fix);

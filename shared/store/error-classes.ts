@@ -30,6 +30,14 @@ const classes = [
 
 export type ErrorClass = (typeof classes)[number];
 
+/** The classes of errors that may pass without a change of the work, the settings or the rights. */
+export const transientClasses: readonly ErrorClass[] = [
+  'refuses-connection',
+  'overloaded',
+  'too-slow',
+  'transient',
+];
+
 export type Classified = {
   errorClass: ErrorClass;
   /** The server that the error comes from; null if it comes from none. */

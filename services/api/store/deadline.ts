@@ -2,7 +2,7 @@ import { within } from '../../../shared/runtime/within.ts';
 import type { ErrorClass } from '../../../shared/store/error-classes.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { retry } from '../../../shared/store/retry.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import { passingClasses, StoreUnavailable } from './store-errors.ts';
 
 /** How long MongoDB may work on one read (`maxTimeMS`). Then the client gets 503. */
 export const serverTimeoutMs = 7_000;
@@ -14,19 +14,8 @@ export const serverTimeoutMs = 7_000;
 export const readTimeoutMs = 10_000;
 
 /** Whether a read is retried after an error of a class: after an outage of MongoDB, but not after a slow read. */
-const isRetriedAfter: Record<ErrorClass, boolean> = {
-  // The pool monitor reopens the connections of a user that an operator has created again.
-  unauthorized: true,
-  'refuses-connection': true,
-  overloaded: true,
-  'too-slow': false,
-  transient: true,
-  'refuses-document': false,
-  'wrong-command': false,
-  'no-memory': false,
-  bug: false,
-  other: false,
-};
+const isRetriedAfter = (errorClass: ErrorClass): boolean =>
+  errorClass !== 'too-slow' && passingClasses.includes(errorClass);
 
 /** The pause before a read is retried, which grows while MongoDB is overloaded. */
 const pauseMs = 100;
@@ -80,7 +69,7 @@ export async function readWithRetries<T>(
   const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
     // A passed deadline explains less than the failure before it.
     if (limits.signal.aborted) throw failure ?? error;
-    if (!isRetriedAfter[classifyStoreError(error).errorClass]) throw error;
+    if (!isRetriedAfter(classifyStoreError(error).errorClass)) throw error;
     failure = error;
     onRetry?.(failure);
     if (performance.now() + waitMs >= endMs) throw failure;

@@ -1,6 +1,6 @@
 import { MongoServerError } from 'mongodb';
 import { NoSuchGeneration, OtherProjectionVersion } from '../../../shared/control/generations.ts';
-import type { ErrorClass } from '../../../shared/store/error-classes.ts';
+import { type ErrorClass, transientClasses } from '../../../shared/store/error-classes.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 
 /** The read model cannot be served for a temporary reason: no generation yet, missing indexes, or no answer in time. */
@@ -22,20 +22,11 @@ export class Overloaded extends Error {
   }
 }
 
-/** Whether an error of a class comes from MongoDB and may pass. The client then gets 503. */
-const mayPass: Record<ErrorClass, boolean> = {
-  // MongoDB refuses the user only on old connections, which the pool monitor reopens.
-  unauthorized: true,
-  'refuses-connection': true,
-  overloaded: true,
-  'too-slow': true,
-  transient: true,
-  'refuses-document': false,
-  'wrong-command': false,
-  'no-memory': false,
-  bug: false,
-  other: false,
-};
+/**
+ * The classes of errors of MongoDB that may pass: the client gets 503. MongoDB refuses the user only on old
+ * connections, which the pool monitor reopens.
+ */
+export const passingClasses: readonly ErrorClass[] = [...transientClasses, 'unauthorized'];
 
 /** MongoDB's code for a value that it does not accept. */
 const badValue = 2;
@@ -49,6 +40,6 @@ export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
-  mayPass[classifyStoreError(error).errorClass] ||
+  passingClasses.includes(classifyStoreError(error).errorClass) ||
   lacksIndex(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');
