@@ -2,7 +2,7 @@ import type { Caller } from '../../shared/keys/token-keys.ts';
 import { type Counts, createCounts } from './counts.ts';
 
 /** How much of a limit is in use: by all callers together, by one caller's organization, and by its key. */
-export type Use = { all: number; org: number; key: number };
+export type Use = { byAll: number; byOrganization: number; byKey: number };
 
 /** Counts the use of one limit. */
 export type UseCounter = {
@@ -20,9 +20,9 @@ export function createUseCounter(): UseCounter {
   return {
     all: () => all,
     of: ({ orgId, keyId }) => ({
-      all,
-      org: organizations.count(orgId),
-      key: keys.get(orgId)?.count(keyId) ?? 0,
+      byAll: all,
+      byOrganization: organizations.count(orgId),
+      byKey: keys.get(orgId)?.count(keyId) ?? 0,
     }),
     add: ({ orgId, keyId }, more) => {
       all += more;
@@ -52,12 +52,12 @@ const fairShare = (limit: number, used: number, parts: number): number =>
  * of a key would always fit, and its large read would wait behind them forever.
  */
 export function isWithinShare(limit: number, more: number, used: Use): boolean {
-  const isScarce = used.all >= limit / 2;
+  const isScarce = used.byAll >= limit / 2;
   const isWithin = (inUse: number, allowed: number) => {
     if (inUse === 0) return true;
     return isScarce ? inUse + more <= allowed : inUse < allowed;
   };
-  const orgShare = fairShare(limit, used.all, organizationParts);
-  const keyShare = fairShare(orgShare, used.org, keyParts);
-  return isWithin(used.org, orgShare) && isWithin(used.key, keyShare);
+  const orgShare = fairShare(limit, used.byAll, organizationParts);
+  const keyShare = fairShare(orgShare, used.byOrganization, keyParts);
+  return isWithin(used.byOrganization, orgShare) && isWithin(used.byKey, keyShare);
 }

@@ -22,7 +22,7 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
   const { fresh, ...regions } = (await page.regions?.(query)) ?? {};
   return pageDocument({
     title: page.title,
-    site: 'Read model console',
+    siteName: 'Read model console',
     icon: '/assets/icon.svg',
     stylesheets: ['/assets/pico.css', '/assets/uplot.css', '/assets/site.css', '/assets/console.css'],
     navigation: {

@@ -41,6 +41,12 @@ export type ProtocolCall<T> = {
   response: { decode: (payload: Buffer) => Promise<T>; parse: (decoded: T) => Promise<T> };
 };
 
+/** The module of a request. `protocol` returns the function that creates the request in one version. */
+type ProtocolModule<Input, Output> = {
+  protocol: (options: { version: number }) => (input: Input) => ProtocolCall<Output>;
+};
+
+// An `import` would need types.
 const require = createRequire(import.meta.url);
 const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
 const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
@@ -48,10 +54,11 @@ const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: 
 export const createEncoder = (): Encoder => new KafkajsEncoder();
 export const createDecoder = (payload: Buffer): Decoder => new KafkajsDecoder(payload);
 
-/** The function that creates a request of kafkajs, by the folder of the request and its version. */
-export function requestOf<Request, Response>(name: string, version: number) {
-  const { protocol } = require(`kafkajs/src/protocol/requests/${name}`) as {
-    protocol: (options: { version: number }) => (request: Request) => ProtocolCall<Response>;
-  };
-  return protocol({ version });
+/** Returns a function that creates requests of one version. `folder` is the folder of the request in kafkajs. */
+export function requestCreator<Input, Output>(
+  folder: string,
+  version: number,
+): (input: Input) => ProtocolCall<Output> {
+  const requests = require(`kafkajs/src/protocol/requests/${folder}`) as ProtocolModule<Input, Output>;
+  return requests.protocol({ version });
 }

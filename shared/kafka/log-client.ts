@@ -3,7 +3,7 @@ import { parsePartitionKey, partitionKey, type TopicPartition } from '../control
 import { type EpochEnd, readEpochEnds } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
 import { findTopics, type FoundTopics } from './find-topics.ts';
-import { type Broker, requestOf } from './kafkajs-protocol.ts';
+import { type Broker, requestCreator } from './kafkajs-protocol.ts';
 import {
   failureOf,
   type MergedTopics,
@@ -199,7 +199,7 @@ type OffsetsResponse = {
   responses: { topic: string; partitions: { partition: number; errorCode: number; offset: string }[] }[];
 };
 
-const createRequest = requestOf<OffsetsRequest, OffsetsResponse>('listOffsets', 3);
+const createRequest = requestCreator<OffsetsRequest, OffsetsResponse>('listOffsets', 3);
 
 /** The timestamps that stand for the first offset in a log and for its end. */
 const atStart = -2;

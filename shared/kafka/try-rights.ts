@@ -3,7 +3,7 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { classify } from './errors.ts';
 import type { ErrorMessage } from './fetch-decoder.ts';
 import { memberMetadata } from './group-members.ts';
-import { type Broker, requestOf } from './kafkajs-protocol.ts';
+import { type Broker, requestCreator } from './kafkajs-protocol.ts';
 import { createErrorFromCode, protocolErrorText, refusedTopics, topicsRefused } from './protocol-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
@@ -101,8 +101,8 @@ type JoinRequest = {
 type LeaveRequest = { groupId: string; memberId: string };
 
 /** JoinGroup 5 and LeaveGroup 3 (Kafka 2.4 and later). From JoinGroup 4 on, a member joins by two requests. */
-const createJoin = requestOf<JoinRequest, JoinResponse>('joinGroup', 5);
-const createLeave = requestOf<LeaveRequest, unknown>('leaveGroup', 3);
+const createJoin = requestCreator<JoinRequest, JoinResponse>('joinGroup', 5);
+const createLeave = requestCreator<LeaveRequest, unknown>('leaveGroup', 3);
 
 /** Kafka's code for a member that has passed all checks, and must join again with the id in this answer. */
 const memberIdRequired = 79;

@@ -11,20 +11,23 @@ type NavigationLink = {
 type PageDocument = {
   title: string;
   /** The name of the site, after the title and in the header. */
-  site: string;
+  siteName: string;
   /** URLs. */
   icon: string;
   stylesheets: string[];
   navigation: { label: string; links: NavigationLink[] };
   /** Content of the header after the navigation. */
-  besides?: Html;
+  besideNavigation?: Html;
   /** Further content of the head, for this page. */
   head?: Html;
-  /** CSS classes of the content, in place of the classes of a page of text. */
-  content?: string;
+  /** CSS classes of the content; `textClasses` by default. */
+  contentClasses?: string;
   body: Html;
   footer: Html;
 };
+
+/** CSS classes of the content of a page of text. */
+export const textClasses = 'pico container text';
 
 /** The complete HTML document of a page: head, link to the content, header with navigation, content and footer. */
 export const pageDocument = (page: PageDocument): string =>
@@ -34,7 +37,7 @@ export const pageDocument = (page: PageDocument): string =>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${page.title} · ${page.site}</title>
+        <title>${page.title} · ${page.siteName}</title>
         <link rel="icon" type="image/svg+xml" href="${page.icon}" />
         ${page.stylesheets.map((href) => html`<link rel="stylesheet" href="${href}" />`)}
         ${page.head ?? html``}
@@ -42,15 +45,15 @@ export const pageDocument = (page: PageDocument): string =>
       <body>
         <a class="skip" href="#content">Skip to the content</a>
         <header class="pico container">
-          <strong>${page.site}</strong>
+          <strong>${page.siteName}</strong>
           <nav aria-label="${page.navigation.label}">
             <ul>
               ${page.navigation.links.map(link)}
             </ul>
           </nav>
-          ${page.besides ?? html``}
+          ${page.besideNavigation ?? html``}
         </header>
-        <div id="content" class="${page.content ?? 'pico container text'}" role="main" tabindex="-1">
+        <div id="content" class="${page.contentClasses ?? textClasses}" role="main" tabindex="-1">
           ${page.body}
         </div>
         <footer class="pico container">${page.footer}</footer>

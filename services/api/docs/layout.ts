@@ -1,4 +1,4 @@
-import { pageDocument } from '../../../shared/pages/document.ts';
+import { pageDocument, textClasses } from '../../../shared/pages/document.ts';
 import { type Html, html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { PageSettings } from '../openapi/info.ts';
@@ -34,22 +34,30 @@ export function createSite(settings: PageSettings): Site {
 }
 
 /** The path of the Markdown of a page, with its fragment at the end, such as `/docs/guides/paging.md#limits`. */
-export const markdownPath = (path: string) => path.replace(/(?=#|$)/, '.md');
+export function markdownPath(path: string): string {
+  const fragmentAt = path.indexOf('#');
+  if (fragmentAt < 0) return `${path}.md`;
+  return `${path.slice(0, fragmentAt)}.md${path.slice(fragmentAt)}`;
+}
 
-export type Page = {
+type PageContent = {
   /** Path of the page, such as `/docs/errors`. */
   path: string;
   title: string;
-  /** One sentence, in Markdown: the line of the page in `/llms.txt`. */
-  description: string;
-  /** The page in Markdown, from its title on. */
-  markdown: string;
-  /** Whether the page is wider, because its table of contents and its examples stand beside the text. */
+  /** Makes room for a table of contents and examples beside the text. */
   isWide?: boolean;
   body: Html;
 };
 
-/** The guides, which are files of docs/guides/, by their names in the navigation. */
+/** A page that `/llms.txt` lists. */
+export type Page = PageContent & {
+  /** One sentence, in Markdown: the line of the page in `/llms.txt`. */
+  description: string;
+  /** The page in Markdown, from its title on. */
+  markdown: string;
+};
+
+/** The name of each guide in the navigation. A key is the name of a file in docs/guides/, without `.md`. */
 export const guides = {
   paging: 'Paging',
   exports: 'Exports',
@@ -65,14 +73,14 @@ const sections = [
   { path: '/docs/errors', name: 'Errors' },
 ];
 
-/** The complete HTML document of a page. */
-export const layout = (
-  site: Site,
-  { path, title, isWide, body, markdown }: Omit<Page, 'description' | 'markdown'> & Partial<Page>,
-): string =>
-  pageDocument({
+/** The complete HTML document of a page. Only a page with Markdown gets a link to it. */
+export function layout(site: Site, page: PageContent & { markdown?: string }): string {
+  const { path, title, isWide = false, body, markdown } = page;
+  const markdownLink =
+    markdown === undefined ? html`` : html`· <a href="${site.markdownHref(path)}">This page in Markdown</a>`;
+  return pageDocument({
     title,
-    site: 'Support Data API',
+    siteName: 'Support Data API',
     icon: site.asset('icon.svg'),
     stylesheets: ['pico.css', 'site.css', 'docs.css'].map(site.asset),
     navigation: {
@@ -83,16 +91,20 @@ export const layout = (
         current: ariaCurrent(section.path, path),
       })),
     },
-    besides: path === '/docs/search' ? html`` : searchForm(site),
+    besideNavigation: path === '/docs/search' ? html`` : searchForm(site),
     head: html`<script src="${site.asset('copy.mjs')}" type="module"></script>`,
-    ...(isWide && { content: 'pico container text wide' }),
+    contentClasses: isWide ? `${textClasses} wide` : textClasses,
     body,
     footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a> ·
       <a href="${site.href('/llms.txt')}">llms.txt</a>
-      ${markdown === undefined ? '' : html`· <a href="${site.markdownHref(path)}">This page in Markdown</a>`}`,
+      ${markdownLink}`,
   });
+}
 
-/** The `aria-current` of a section's link: `page` for the page itself; `true` for Errors on the page of one error. */
+/**
+ * The `aria-current` of a section's link: `page` for the page itself; `true` for the section that contains the page,
+ * such as Errors for the page of one error.
+ */
 function ariaCurrent(section: string, path: string): 'page' | 'true' | null {
   if (path === section) return 'page';
   return section !== '/docs' && path.startsWith(`${section}/`) ? 'true' : null;

@@ -9,7 +9,7 @@ const settings = { baseUrl: 'https://acme.test/support', keyPrefix: 'acme', clie
 const {
   htmlByPath: pages,
   textByPath: texts,
-  search,
+  resultsPage,
 } = createPages(
   createSite(settings),
   specFor({
@@ -105,7 +105,7 @@ test('the reference has the path, the type and the variant of each field of a re
 
 test('the search finds sections of the reference, the guides and the errors that have all words', () => {
   const resultsOf = (query: string) =>
-    [...search(query).matchAll(/<p><a href="([^"]+)">/g)].map(([, href]) => href);
+    [...resultsPage(query).matchAll(/<p><a href="([^"]+)">/g)].map(([, href]) => href);
   expect(resultsOf('Data-As-Of earliest')).toContain('/support/docs/guides/exports#the-recipe');
   expect(resultsOf('estimatedscore analyzed')).toEqual([
     '/support/docs#listTickets',
@@ -114,7 +114,7 @@ test('the search finds sections of the reference, the guides and the errors that
   expect(resultsOf('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
   expect(resultsOf('nothing has these words')).toEqual([]);
   expect(resultsOf('')).toEqual([]);
-  expect(search('"><script>')).not.toContain('<script>');
+  expect(resultsPage('"><script>')).not.toContain('<script>');
 });
 
 test('a page has the search form and the sections to which results lead', () => {

@@ -1,4 +1,4 @@
-import { createUseCounter, isWithinShare } from '../fair-share.ts';
+import { createUseCounter, isWithinShare, type Use } from '../fair-share.ts';
 import type { Middleware } from '../http/context.ts';
 import { createSlowClients } from '../http/slow-clients.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
@@ -11,6 +11,8 @@ type ConcurrencyLimitDeps = {
   budget: Pick<ReadBudget, 'isHalfUsed'>;
   nowMs: () => number;
 };
+
+const oneRequest = 1;
 
 /**
  * Limits the requests in progress: all of them (503), and the share of each organization and each key (429). A request
@@ -26,19 +28,27 @@ export function concurrencyLimit({ requestsMax, budget, nowMs }: ConcurrencyLimi
   return ({ state, res }, next) => {
     const { caller } = state;
     if (!caller) throw new Error('the concurrency limit ran before authentication');
-    // A closed response emits no further `close`, so its request would count as in progress forever.
+    // The client has left, so no step needs to answer. A closed response emits no further `close`, so its request
+    // would count as in progress forever.
     if (res.closed) return undefined;
     if (requests.all() > requestsMax / 2 || budget.isHalfUsed()) slowClients.disconnect();
     const used = requests.of(caller);
-    const isFull = used.all >= requestsMax;
-    if (isFull || !isWithinShare(requestsMax, 1, used)) {
+    const exceeded = exceededLimit(requestsMax, used);
+    if (exceeded) {
       throw new Overloaded(
-        isFull ? 'requests' : 'share',
-        `of ${used.all} requests in progress ${used.org} are of ${caller.orgId}, and ${used.key} of ${caller.keyId}`,
+        exceeded,
+        `of ${used.byAll} requests in progress ${used.byOrganization} are of ${caller.orgId}, and ${used.byKey} of ` +
+          caller.keyId,
       );
     }
-    requests.add(caller, 1);
-    slowClients.track({ res, state }, () => requests.add(caller, -1));
+    requests.add(caller, oneRequest);
+    slowClients.track({ res, state }, () => requests.add(caller, -oneRequest));
     return next();
   };
+}
+
+/** The limit that one more request would exceed; null if the request may start. */
+function exceededLimit(requestsMax: number, used: Use): 'requests' | 'share' | null {
+  if (used.byAll >= requestsMax) return 'requests';
+  return isWithinShare(requestsMax, oneRequest, used) ? null : 'share';
 }

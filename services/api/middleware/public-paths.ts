@@ -37,7 +37,7 @@ const routeOf = (path: string): string =>
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
 export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicDeps): Middleware {
   const site = createSite({ baseUrl, keyPrefix, clientPackage });
-  const { htmlByPath, textByPath, search, notFound } = createPages(site, spec);
+  const { htmlByPath, textByPath, resultsPage, notFound } = createPages(site, spec);
   const queryOf = (context: Context) => String([context.query.q ?? ''].flat()[0]);
   const sendHtml = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
@@ -71,7 +71,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     {
       path: '/docs/search',
       headers: docsHeaders,
-      send: (context) => sendHtml(context, search(queryOf(context))),
+      send: (context) => sendHtml(context, resultsPage(queryOf(context))),
     },
     ...pages,
     ...markdown,

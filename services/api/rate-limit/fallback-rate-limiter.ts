@@ -60,16 +60,16 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: dropShared });
   return {
-    consume: async (key: string, requests?: number): Promise<RateLimitUsage> => {
+    consume: async (key: string, requestsMax?: number): Promise<RateLimitUsage> => {
       const used = shared;
       try {
-        if (used) return await used.consume(key, requests);
+        if (used) return await used.consume(key, requestsMax);
       } catch (error) {
         // The loop may have replaced the connection while this request waited.
         if (shared === used) dropShared(error);
       }
       fallbacks.inc();
-      return memory.consume(key, requests);
+      return memory.consume(key, requestsMax);
     },
     /** Also closes a connection that is being made. */
     stop: () => {

@@ -19,9 +19,9 @@ export type RateLimitUsage = {
 
 /**
  * A sliding window for each key: no period of the window's length contains more requests than the limit. After a burst,
- * one more request is admitted whenever a counted request leaves the window. `requests` is the limit of the key, by
- * default that of all keys. If it changes during the window, the counted requests stay counted.
+ * one more request is admitted whenever a counted request leaves the window. `requestsMax` is the limit of the key,
+ * by default that of all keys. If it changes during the window, the counted requests stay counted.
  */
 export type RateLimiter = {
-  consume: (key: string, requests?: number) => RateLimitUsage | Promise<RateLimitUsage>;
+  consume: (key: string, requestsMax?: number) => RateLimitUsage | Promise<RateLimitUsage>;
 };

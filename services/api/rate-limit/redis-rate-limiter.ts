@@ -83,10 +83,10 @@ export async function connectRedisRateLimiter(
   const close = () => {
     if (client.isOpen) client.destroy();
   };
-  const consume = async (key: string, requests = limit.requests) => {
-    const counting = client.slidingLog(`rate:${database}:${key}`, limit.windowSeconds, requests);
+  const consume = async (key: string, requestsMax = limit.requests) => {
+    const counting = client.slidingLog(`rate:${database}:${key}`, limit.windowSeconds, requestsMax);
     const { used, resetMs } = await withDeadline(counting, timeoutMs);
-    return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
+    return { admitted: used <= requestsMax, remaining: Math.max(0, requestsMax - used), resetMs };
   };
   try {
     await withDeadline(client.connect(), connectTimeoutMs);

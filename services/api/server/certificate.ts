@@ -39,14 +39,16 @@ export function pollCertificate(
   inUse: Credentials,
 ): Repeating {
   /** The last pair that was read, in use or rejected. */
-  let latest = inUse;
+  let lastRead = inUse;
   let rejectedReason: string | null = null;
   const poll = async () => {
     const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-    if (cert === latest.cert && key === latest.key) return;
-    latest = { cert, key };
-    assertMatching(latest);
-    use(latest);
+    if (cert === lastRead.cert && key === lastRead.key) return;
+    const pair = { cert, key };
+    lastRead = pair;
+    // Throws if they do not match: `onError` logs it, and the next polls wait for other files.
+    assertMatching(pair);
+    use(pair);
     rejectedReason = null;
     logger.info('new certificate in use');
   };

@@ -133,8 +133,9 @@ function createCapacity(bytesMax: number, connectionsMax: number) {
     },
     hasCapacity: (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax,
     mayRead: (caller: Caller, bytes: number) => {
-      const { org, key } = reads.of(caller);
-      const hasConnection = org < Math.max(1, connectionsMax - 1) && key < Math.max(1, connectionsMax - 2);
+      const { byOrganization, byKey } = reads.of(caller);
+      const hasConnection =
+        byOrganization < Math.max(1, connectionsMax - 1) && byKey < Math.max(1, connectionsMax - 2);
       return hasConnection && isWithinShare(bytesMax, bytes, bytesHeld.of(caller));
     },
   };

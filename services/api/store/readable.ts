@@ -25,7 +25,7 @@ export type OnUnreadable = (unreadable: UnreadableDocument) => void;
  */
 export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
   try {
-    return requireWhole(read());
+    return requireValues(read());
   } catch (cause) {
     throw cause instanceof UnreadableDocument ? cause : new UnreadableDocument(kind, id, cause);
   }
@@ -51,9 +51,9 @@ export function readListed<T>(
 }
 
 /** Throws if a field has no value: JSON would leave the field out, and clients rely on it. */
-function requireWhole<T>(presented: T): T {
+function requireValues<T>(presented: T): T {
   // A presenter returns nothing for a channel of an unknown type.
-  if (presented === undefined) throw new TypeError('it has no type that is known');
+  if (presented === undefined) throw new TypeError('its type is unknown');
   if (typeof presented !== 'object' || presented === null) return presented;
   if (Object.values(presented).includes(undefined)) throw new TypeError('a field has no value');
   return presented;
