@@ -157,6 +157,17 @@ describe('two operators at the same time', () => {
   /** Before these steps, a drop has not changed the registry. */
   const stepsBeforeDropBegins = ['wait for readers', 'begin'];
 
+  test('leave no dead letter of a generation that one drops before a step of the promotion of the other', async () => {
+    for (const step of ['carry over', 'switch']) {
+      await operators.storeGenerations(activeAndReady());
+      expect(await interleaved(step, operators.promote, second.drop)).toEqual(['refused', 'dropped']);
+      expect({ step, deadLetters: await operators.deadLetterIds() }).toEqual({
+        step,
+        deadLetters: ['1: 1', '9: 1'],
+      });
+    }
+  });
+
   test('drop a generation once if one repeats the drop before a step of the other', async () => {
     await operators.storeGenerations(activeAndReady());
     for (const step of await stepsOf(operators.drop)) {

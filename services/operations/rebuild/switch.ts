@@ -6,11 +6,15 @@ import {
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
 import type { InLog, LedgerRecord } from '../../../shared/control/ledger.ts';
-import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
+import {
+  carryOverDeadLetters,
+  closeGeneration,
+  countUnapplied,
+} from '../../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { readLiveReplicas, type Replica } from '../../../shared/control/processes.ts';
 import { isRecreated, readProgress } from '../../../shared/control/progress.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -98,7 +102,12 @@ async function activateUnchanged(
   const cause = { by: deps.by, at: await deps.now(), why };
   const latest = await requireRegistry(deps.control);
   // A note in the history affects no check.
-  if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(checked))) return false;
+  if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(checked))) {
+    // A drop may have closed its dead letters before `carryOver` opened them.
+    const isLiving = livingGenerations(latest).some((living) => living.number === number);
+    if (!isLiving) await closeGeneration(deps.control, number);
+    return false;
+  }
   const replaced = await replaceRegistry(deps.control, latest, activate(number, cause)(latest));
   return replaced !== null;
 }
