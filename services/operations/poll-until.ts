@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { classify, isTransient } from '../../shared/kafka/errors.ts';
+import { classify, isOfKafka, isTransient } from '../../shared/kafka/errors.ts';
 import { retry } from '../../shared/store/retry.ts';
 
 /** A command that waits ends with the error once a read has failed for this long, in milliseconds. */
@@ -18,8 +18,8 @@ export function createPatientRead(nowMs = () => performance.now()) {
   return async <T>(read: () => Promise<T>): Promise<T> => {
     const endMs = nowMs() + failingMaxMs;
     const onFailed = (error: unknown) => {
-      const { errorClass, server } = classify(error);
-      const mayPass = isTransient(error) || (errorClass === 'unauthorized' && server === 'store');
+      const isRefusedByMongo = classify(error).errorClass === 'unauthorized' && !isOfKafka(error);
+      const mayPass = isTransient(error) || isRefusedByMongo;
       if (!hasRead || !mayPass || nowMs() > endMs) throw error;
     };
     const value = await retry({ pauseMs: failedPauseMs, onFailed }, read);

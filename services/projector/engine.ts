@@ -24,39 +24,51 @@ export type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> & {
 export type Engine = FinishDeps & { shares: ByteShares };
 
 /** Creates the dependencies for applying records: the store of the documents, the dead letters, and the log lines. */
-export function createEngine(
-  { control, database, generation, now, positions, metrics, logger }: EngineDeps,
-  config: ProjectorConfig,
-): Engine {
-  const { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays } = config;
+export function createEngine(deps: EngineDeps, config: ProjectorConfig): Engine {
+  const { control, positions } = deps;
+  const prefix = config.TOPIC_PREFIX;
   const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, topicsOf(prefix));
   return {
-    shares: createByteShares(() => measureBytes(control), shareBytes),
     control,
-    generation,
-    now,
-    store: mongoStore(database),
+    generation: deps.generation,
+    now: deps.now,
+    store: mongoStore(deps.database),
+    shares: createByteShares(() => measureBytes(control), shareBytes),
     prefix,
-    tombstoneDays,
-    isApplied: (kind, { partition, offset }) =>
-      positions.isApplied(partitionKey({ topic: topicOf(kind, prefix), partition }), offset),
-    onNotRefreshed: (kind, id, reason, error) => {
-      metrics.notRefreshed.inc({ kind });
-      if (error === undefined) logger.error({ kind, id, reason }, 'a document is not refreshed');
-      else
-        logger.error(
-          { kind, id, reason, thrown: thrownPlaces(error) },
-          'the code throws at the refresh of a document',
-        );
+    tombstoneDays: config.TOMBSTONE_DAYS,
+    isApplied: (kind, { partition, offset }) => {
+      const key = partitionKey({ topic: topicOf(kind, prefix), partition });
+      return positions.isApplied(key, offset);
     },
-    onUnreadable: (kind, id, field) =>
-      logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is replaced'),
-    onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
-    onProjectorError: ({ topic, partition, offset }, reason, error) =>
-      logger.error(
-        { topic, partition, offset, reason, thrown: thrownPlaces(error) },
-        'the code throws for a record, which becomes a dead letter',
-      ),
-    onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
+    ...createReports(deps.metrics, deps.logger),
   };
 }
+
+type Reports = Pick<
+  Engine,
+  'onNotRefreshed' | 'onUnreadable' | 'onStalled' | 'onProjectorError' | 'onRepeated'
+>;
+
+/** Returns the functions that the engine calls for documents and records that it cannot handle as usual. */
+const createReports = (metrics: Metrics, logger: Logger): Reports => ({
+  onNotRefreshed: (kind, id, reason, error) => {
+    metrics.notRefreshed.inc({ kind });
+    if (error === undefined) {
+      logger.error({ kind, id, reason }, 'a document is not refreshed');
+      return;
+    }
+    const thrown = thrownPlaces(error);
+    logger.error({ kind, id, reason, thrown }, 'the code throws at the refresh of a document');
+  },
+  onUnreadable: (kind, id, field) =>
+    logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is replaced'),
+  onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
+  onProjectorError: ({ topic, partition, offset }, reason, error) => {
+    const thrown = thrownPlaces(error);
+    logger.error(
+      { topic, partition, offset, reason, thrown },
+      'the code throws for a record, which becomes a dead letter',
+    );
+  },
+  onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
+});

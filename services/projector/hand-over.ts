@@ -51,7 +51,7 @@ export type Attempt = {
 };
 
 /** The durable effect of a chunk. */
-export type Applied = {
+export type AppliedChunk = {
   /** The number of events that were applied, duplicates and old ones among them. */
   events: number;
   /** The reason of each record that became a dead letter. */
@@ -61,4 +61,4 @@ export type Applied = {
 };
 
 /** Applies a chunk. If it resolves, the partition moves its position. If it rejects, the partition calls it again. */
-export type Apply = (chunk: TakenChunk, attempt: Attempt) => Promise<Applied>;
+export type Apply = (chunk: TakenChunk, attempt: Attempt) => Promise<AppliedChunk>;

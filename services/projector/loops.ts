@@ -10,7 +10,7 @@ import { followRegistry } from './generations/follow.ts';
 import { createKafkaMonitor } from './kafka-monitor.ts';
 import type { Metrics } from './metrics.ts';
 import type { PreparedProjector } from './prepare.ts';
-import { startCommitLoop } from './progress/commit-loop.ts';
+import { type CommitLoopDeps, startCommitLoop } from './progress/commit-loop.ts';
 import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { startRetention } from './retention/retention.ts';
@@ -51,38 +51,42 @@ export function startLoops(
   ready: ReadyServers,
   prepared: PreparedProjector & { consumer: RunningConsumer },
 ): Loops {
-  const { config, metrics, logger, topics, nowMs, by, announcement, onFatal, onDropped } = deps;
-  const { control, registered } = ready;
-  const { admin, log } = ready.brokers;
-  const { clock, allowanceMs, startedAt, positions, engine, applier, consumer } = prepared;
-  const { now } = clock;
+  const { metrics, logger, topics, nowMs, announcement } = deps;
+  const { control, database, registered, brokers } = ready;
+  const { clock, positions, engine, applier, consumer } = prepared;
   const generation = registered.number;
-  const shared = { control, generation, allowanceMs, now, by, metrics, logger };
-  const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: onDropped });
-  const retention = startRetention({ ...deps, database: ready.database, engine, consumer }, config);
-  const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
-  const topicMonitor = monitorTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
-  const commitLoop = startCommitLoop(
-    {
-      ...shared,
-      processId: announcement.id,
-      topics,
-      log,
-      startedAt,
-      positions,
-      liveness,
-      kafkaMonitor: createKafkaMonitor(announcement),
-      refusalLimit: createRefusalLimit(nowMs, deps.refusalLimitMs),
-      onFatal,
-      clock,
-      nowMs,
-    },
-    consumer,
-    deps.commitIntervalMs,
-  );
-  const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: log, topics });
-  consumer.onApplied(countApplied(metrics, logger, commitLoop.watermarkMs));
+  const shared = {
+    control,
+    generation,
+    allowanceMs: prepared.allowanceMs,
+    now: clock.now,
+    by: deps.by,
+    metrics,
+    logger,
+  };
+  const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: deps.onDropped });
+  const retention = startRetention({ ...deps, database, engine, consumer }, deps.config);
+  const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
+  const topicMonitor = monitorTopics({ ...brokers, topics, generation: registered, metrics, logger });
+  const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: brokers.log, topics });
+  const commitLoopDeps: CommitLoopDeps = {
+    ...shared,
+    processId: announcement.id,
+    topics,
+    log: brokers.log,
+    startedAt: prepared.startedAt,
+    positions,
+    liveness,
+    kafkaMonitor: createKafkaMonitor(announcement),
+    refusalLimit: createRefusalLimit(nowMs, deps.refusalLimitMs),
+    onFatal: deps.onFatal,
+    clock,
+    nowMs,
+  };
+  const commitLoop = startCommitLoop(commitLoopDeps, consumer, deps.commitIntervalMs);
+  const countDeps = { metrics, logger, watermarkMs: commitLoop.watermarkMs };
+  consumer.onApplied((place, applied) => countApplied(countDeps, place, applied));
   return {
     livenessFailure: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
     flush: () => commitLoop.flush(),

@@ -37,18 +37,20 @@ export type PreparedProjector = {
  * old watermark shows that, so it must happen before the first commit raises the watermark.
  */
 export async function prepare(deps: PrepareDeps, ready: ReadyServers): Promise<PreparedProjector> {
-  const { config, metrics, logger, topics, nowMs } = deps;
-  const { control, database, registered, brokers, onWait } = ready;
+  const { config, metrics, logger, nowMs } = deps;
+  const { control, registered, onWait } = ready;
   const generation = registered.number;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   await waitUntil(onWait, clock.read);
   const { now } = clock;
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const positions = createPositions(nowMs);
-  const engine = createEngine({ control, database, generation, now, positions, metrics, logger }, config);
+  const engineDeps = { control, database: ready.database, generation, now, positions, metrics, logger };
+  const engine = createEngine(engineDeps, config);
   const applier = createApplier(engine, metrics);
   applyGenerationSettings({ positions, applier }, registered);
-  const absence = { control, generation, allowanceMs, now, metrics, logger, admin: brokers.admin, topics };
-  const startedAt = await waitUntil(onWait, () => recordAbsence(absence));
+  const { admin } = ready.brokers;
+  const absenceDeps = { control, generation, allowanceMs, now, metrics, logger, admin, topics: deps.topics };
+  const startedAt = await waitUntil(onWait, () => recordAbsence(absenceDeps));
   return { clock, allowanceMs, positions, engine, applier, startedAt };
 }

@@ -89,10 +89,8 @@ async function start(
   const { now } = prepared.clock;
   const onFatal = storeEndThen({ control, generation, by, now, announcement, logger }, deps.onFatal);
   const consumer = await consume(deps, ready, prepared, onFatal);
-  const loops = startLoops({ ...deps, nowMs, by, announcement, onFatal, onDropped: deps.onFatal }, ready, {
-    ...prepared,
-    consumer,
-  });
+  const loopDeps = { ...deps, nowMs, by, announcement, onFatal, onDropped: deps.onFatal };
+  const loops = startLoops(loopDeps, ready, { ...prepared, consumer });
   // This projector follows the generation, so the reasons why earlier projectors ended no longer apply.
   void removeOldProcesses(control, now(), generation).catch(() => undefined);
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
@@ -105,24 +103,31 @@ async function start(
 
 /** Joins the group, and begins to read. */
 function consume(
-  { config, kafka, metrics, logger, topics }: ProjectorDeps,
-  { control, registered, protocol, brokers, groupId }: ReadyServers,
-  { positions, applier }: PreparedProjector,
+  deps: ProjectorDeps,
+  ready: ReadyServers,
+  prepared: PreparedProjector,
   onFatal: (error: Error) => void,
 ): Promise<RunningConsumer> {
-  const { admin, log } = brokers;
+  const { config, metrics, logger } = deps;
+  const { control, registered } = ready;
+  const { positions } = prepared;
   const generation = registered.number;
-  const { apply } = applier;
-  const prefix = config.TOPIC_PREFIX;
-  const partitions = { control, generation, apply, positions, prefix, logger, onFatal };
-  const createPartition = createPartitionFactory(partitions);
+  const createPartition = createPartitionFactory({
+    control,
+    generation,
+    apply: prepared.applier.apply,
+    positions,
+    prefix: config.TOPIC_PREFIX,
+    logger,
+    onFatal,
+  });
   return startConsumer({
-    kafka,
-    admin,
-    log,
-    groupId,
-    protocol,
-    topics,
+    kafka: deps.kafka,
+    admin: ready.brokers.admin,
+    log: ready.brokers.log,
+    groupId: ready.groupId,
+    protocol: ready.protocol,
+    topics: deps.topics,
     control,
     generation,
     positions,

@@ -8,7 +8,7 @@ export type Progress = {
   generation: number;
   topic: string;
   partition: number;
-  applied: Applied;
+  applied: AppliedPosition;
   /** The end offset of the log, as last seen: the high watermark. */
   end: number;
   /** Every event that the source system published on this partition up to this instant has been applied. */
@@ -19,10 +19,10 @@ export type Progress = {
 };
 
 /**
- * The part of a partition's log that was applied. Each save replaces the whole object. Otherwise a release could leave
- * a field of another release, which it does not know, beside its own position.
+ * Up to where the log of a partition is applied, and which log that is. Each save replaces the whole object. Otherwise
+ * a release could leave a field of another release, which it does not know, beside its own position.
  */
-export type Applied = {
+export type AppliedPosition = {
   /**
    * The offset of the next record to apply. Must be the first field, because `$max` compares the fields in their order.
    */
@@ -37,7 +37,8 @@ export type Applied = {
 };
 
 /**
- * The report of the projector that saved the progress last. Each save replaces the whole object, like `Applied`.
+ * The report of the projector that saved the progress last. Each save replaces the whole object, as that of
+ * `AppliedPosition` does.
  */
 export type LastSave = {
   /** The reason why records wait for the projector; null if no record waits. */

@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
 import {
+  asClass,
   certificateError,
   type Classified,
   classifyChain,
@@ -26,41 +27,45 @@ const unreachable = (address: string) =>
   `A broker advertises ${address}, which is not in KAFKA_BROKERS: if it runs, check its advertised.listeners, and whether this host ` +
   'resolves and reaches that address';
 
+/** Whether an error, or one of its causes, comes from the brokers or from kafkajs. */
+export const isOfKafka = (error: unknown): boolean =>
+  errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
+
 /** Classifies an error of work on the brokers or MongoDB, and of the code around it. */
 export function classify(error: unknown): Classified {
-  const isOfKafka = errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
-  const kafkaClass = isOfKafka
-    ? classifyChain(errorChain(error), (cause) => ofKafka(cause) ?? classifyOne(cause))
-    : null;
-  if (kafkaClass) return { ...kafkaClass, server: 'kafka' };
-  const { fix, ...classified } = classifyStoreError(error);
-  const fixesOfOwnErrors = errorChain(error).flatMap(({ name }) => ownFixes.get(name) ?? []);
-  return {
-    ...classified,
-    server: isOfKafka ? 'kafka' : classified.server,
-    fix: fix ?? fixesOfOwnErrors[0] ?? null,
-  };
+  if (isOfKafka(error)) {
+    const kafkaClass = classifyChain(
+      errorChain(error),
+      (cause) => classifyOfKafka(cause) ?? classifyOne(cause),
+    );
+    if (kafkaClass) return kafkaClass;
+  }
+  const { errorClass, fix } = classifyStoreError(error);
+  return { errorClass, fix: fix ?? fixOfOwnError(error) };
+}
+
+function fixOfOwnError(error: unknown): string | null {
+  for (const { name } of errorChain(error)) {
+    const fix = ownFixes.get(name);
+    if (fix !== undefined) return fix;
+  }
+  return null;
 }
 
 /** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */
 // eslint-disable-next-line complexity -- a table of guards, in order of precedence
-function ofKafka(error: KafkaError): Classified | null {
+function classifyOfKafka(error: KafkaError): Classified | null {
   const { name, type, retriable, code } = error;
-  const as = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
-    errorClass,
-    server: 'kafka',
-    fix,
-  });
   const entry = kafkaTypes.get(String(type)) ?? kafkaTypes.get(name);
-  if (code === otherProtocol) return as('refuses-connection', listenerProtocol);
-  const certificate = certificateError(error, 'kafka', certificates);
+  if (code === otherProtocol) return asClass('refuses-connection', listenerProtocol);
+  const certificate = certificateError(error, certificates);
   if (certificate) return certificate;
-  if (entry?.errorClass === 'unauthorized') return as(entry.errorClass, entry.fix);
+  if (entry?.errorClass === 'unauthorized') return asClass(entry.errorClass, entry.fix);
   const advertised = retriable === true ? advertisedAddress(error) : null;
-  if (advertised !== null) return as('transient', unreachable(advertised));
-  if (retriable === true) return as('transient', entry?.fix);
-  if (entry) return as(entry.errorClass, entry.fix);
-  return typeof type === 'string' && name.startsWith('KafkaJS') ? as('transient') : null;
+  if (advertised !== null) return asClass('transient', unreachable(advertised));
+  if (retriable === true) return asClass('transient', entry?.fix);
+  if (entry) return asClass(entry.errorClass, entry.fix);
+  return typeof type === 'string' && name.startsWith('KafkaJS') ? asClass('transient') : null;
 }
 
 /** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */

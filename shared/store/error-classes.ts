@@ -40,11 +40,14 @@ export const transientClasses: readonly ErrorClass[] = [
 
 export type Classified = {
   errorClass: ErrorClass;
-  /** The server that the error comes from; null if it comes from none. */
-  server: 'kafka' | 'store' | null;
   /** The setting, the right or the step that helps, in words; null without a known fix. */
   fix: string | null;
 };
+
+export const asClass = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
+  errorClass,
+  fix,
+});
 
 /**
  * Classifies an error and its causes together. `classifyOne` classifies a single error, or returns null for an unknown
@@ -94,8 +97,8 @@ const alertPattern =
   /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
 
 /** Classifies an error of a certificate that this process or the server does not accept; null for any other error. */
-export function certificateError(error: Error, server: 'kafka' | 'store', fix: string): Classified | null {
+export function certificateError(error: Error, fix: string): Classified | null {
   const code = String((error as { code?: unknown }).code);
   const isCertificateError = verificationCodes.has(code) || alertPattern.test(code);
-  return isCertificateError ? { errorClass: 'refuses-connection', server, fix } : null;
+  return isCertificateError ? asClass('refuses-connection', fix) : null;
 }

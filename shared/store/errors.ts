@@ -8,7 +8,7 @@ import {
 } from 'mongodb';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
 import { classOfCode } from './code-errors.ts';
-import { certificateError, type Classified, classifyChain, type ErrorClass } from './error-classes.ts';
+import { asClass, certificateError, type Classified, classifyChain } from './error-classes.ts';
 import { storeCodes } from './error-codes.ts';
 
 /** Labels that allow a retry of a command with any code. */
@@ -55,7 +55,7 @@ export const causeOfBulk = (error: unknown): unknown =>
 
 /** Classifies an error of work on MongoDB, and of the code around it. */
 export const classifyStoreError = (error: unknown): Classified =>
-  classifyChain(chainOf(error), classifyOne) ?? { errorClass: classOfCode(error), server: null, fix: null };
+  classifyChain(chainOf(error), classifyOne) ?? asClass(classOfCode(error));
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
@@ -67,25 +67,19 @@ function chainOf(error: unknown): Error[] {
   return last < 0 ? chain : chain.slice(0, last + 1);
 }
 
-const storeError = (errorClass: ErrorClass, fix: string | null = null): Classified => ({
-  errorClass,
-  server: 'store',
-  fix,
-});
-
 /** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
 export function classifyOne(thrown: Error): Classified | null {
   const error = causeOfBulk(thrown);
   if (error instanceof MongoServerSelectionError) return classifySelectionError(error.reason);
   if (error instanceof MongoServerError) return classifyAnswer(error);
   if (error instanceof MongoError && error.name !== 'MongoInvalidArgumentError')
-    return storeError(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
+    return asClass(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
   if (!isNativeError(error)) return null;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   // `open` is an error of a file that MONGODB_URL names: the driver opens it to connect, while it may be replaced.
   const isOfNetwork =
     socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
-  return isOfNetwork ? storeError('transient') : certificateError(error, 'store', certificates);
+  return isOfNetwork ? asClass('transient') : certificateError(error, certificates);
 }
 
 /** Classifies the error that no server could be used, by the errors of the servers that have answered. */
@@ -93,15 +87,15 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
   const servers = [...(topology?.servers?.values() ?? [])];
   // The driver forgets a server that answers as a member of another replica set, or of no set: here, every server.
   if (topology?.setName && servers.length === 0)
-    return storeError('refuses-connection', otherReplicaSet(topology.setName));
+    return asClass('refuses-connection', otherReplicaSet(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
   const refusal = answers.find(
     (found) => found?.errorClass === 'unauthorized' || found?.errorClass === 'refuses-connection',
   );
   // The user may be created, or the certificate renewed, while the driver asks again.
-  if (refusal) return storeError('refuses-connection', refusal.fix);
+  if (refusal) return asClass('refuses-connection', refusal.fix);
   const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
-  return storeError('transient', hasPrimary ? noPreferredMember : null);
+  return asClass('transient', hasPrimary ? noPreferredMember : null);
 }
 
 /**
@@ -110,15 +104,15 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
  */
 function classifyAnswer(error: MongoServerError): Classified {
   const entry = storeCodes.get(Number(error.code));
-  if (error.hasErrorLabel('SystemOverloadedError')) return storeError('overloaded');
+  if (error.hasErrorLabel('SystemOverloadedError')) return asClass('overloaded');
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
   const isUnconfirmed =
     error.name === 'MongoWriteConcernError' ||
     (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
-  if (isUnconfirmed || !entry) return storeError('transient');
+  if (isUnconfirmed || !entry) return asClass('transient');
   const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
   const isPermanent = entry.errorClass === 'wrong-command' || entry.errorClass === 'refuses-document';
-  return isPermanent && isRepeatable ? storeError('transient') : storeError(entry.errorClass, entry.fix);
+  return isPermanent && isRepeatable ? asClass('transient') : asClass(entry.errorClass, entry.fix);
 }
 
 /** The message of an error of MongoDB, with its fix if one is known. */

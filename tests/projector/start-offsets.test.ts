@@ -5,7 +5,7 @@ import { findStartOffsets, resumePartitions } from '../../services/projector/con
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createProgressRecorder } from '../../services/projector/progress/progress.ts';
 import { waitUntil } from '../../services/projector/startup/wait-until.ts';
-import { type Applied, progressOf } from '../../shared/control/progress.ts';
+import { type AppliedPosition, progressOf } from '../../shared/control/progress.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
@@ -138,7 +138,7 @@ describe('the offset at which a partition starts', () => {
     await record(2, { leaderEpoch: 0 });
     await progressOf(environment.control).updateMany({}, { $set: { 'applied.leaderEpoch': 7 } });
     // The other release knows fewer fields of the value that it saves.
-    const applied: Partial<Applied> = { position: 4 };
+    const applied: Partial<AppliedPosition> = { position: 4 };
     await progressOf(environment.control).updateOne({ topic: topic('tag') }, { $max: { applied } as object });
     expect(await find()).toMatchObject({ offset: 4 });
     const [{ applied: saved } = { applied: null }] = await progressOf(environment.control).find().toArray();

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
-import type { Applied } from '../../services/projector/hand-over.ts';
+import type { AppliedChunk } from '../../services/projector/hand-over.ts';
 import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
@@ -23,14 +23,14 @@ const sessionTimeoutMs = 20_000;
 export async function startConsuming(
   testEnvironment: TestEnvironment,
   topics: string[],
-  apply: (topic: string, record: () => Applied, signal: AbortSignal) => Promise<Applied> = async (
+  apply: (topic: string, record: () => AppliedChunk, signal: AbortSignal) => Promise<AppliedChunk> = async (
     _,
     record,
   ) => record(),
 ) {
   const fatal: Error[] = [];
   const seen = new Map<string, string[]>();
-  const record = (topic: string, records: KafkaRecord[]): Applied => {
+  const record = (topic: string, records: KafkaRecord[]): AppliedChunk => {
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
     return { events: records.length, rejected: [], times: [] };
   };

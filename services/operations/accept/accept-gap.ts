@@ -1,7 +1,12 @@
 import { RebuildRefused } from '../../../shared/control/generations.ts';
 import { removeSkips, storeLost } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf, readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { type Applied, isFollowed, progressOf, readProgress } from '../../../shared/control/progress.ts';
+import {
+  type AppliedPosition,
+  isFollowed,
+  progressOf,
+  readProgress,
+} from '../../../shared/control/progress.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
@@ -84,7 +89,7 @@ async function moveProgress(
     await progressOf(control).deleteOne({ _id });
     return;
   }
-  const applied: Applied = { position };
+  const applied: AppliedPosition = { position };
   if (topicId !== null) applied.topicId = topicId;
   const identity = { generation, topic, partition, updatedAt: at };
   // The projector has applied no record of the new log of a topic that was created again.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Applied, Apply, Attempt, TakenChunk } from '../hand-over.ts';
+import type { AppliedChunk, Apply, Attempt, TakenChunk } from '../hand-over.ts';
 import type { Metrics } from '../metrics.ts';
 import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
 import { observeStages, timeStore } from './stages.ts';
@@ -22,7 +22,7 @@ export type Applier = {
 };
 
 /** A chunk that waits to be applied, and the functions that settle the promise of its effect. */
-type WaitingChunk = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
+type WaitingChunk = Pick<PromiseWithResolvers<AppliedChunk>, 'resolve' | 'reject'> & {
   chunk: TakenChunk;
   attempt: Attempt;
 };
@@ -81,7 +81,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   };
   return {
     apply: (chunk, attempt) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Applied>();
+      const { promise, resolve, reject } = Promise.withResolvers<AppliedChunk>();
       const waitingChunk = { chunk, attempt, resolve, reject };
       if (!isOneAtATime && chunk.records.length >= largeChunkRecords) {
         void applyGroup([waitingChunk]);
@@ -104,7 +104,7 @@ async function applyTwoPhases(
   deps: FinishDeps,
   { batchSeconds, batchRecords, stageSeconds }: ApplierMetrics,
   group: WaitingChunk[],
-): Promise<Promise<Applied>[]> {
+): Promise<Promise<AppliedChunk>[]> {
   const endTimer = batchSeconds.startTimer();
   const begunMs = performance.now();
   const { store, end: endFirstPhase } = timeStore(deps.store);

@@ -5,7 +5,7 @@ import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, findErasures } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
-import type { Applied, Attempt, Chunk } from '../hand-over.ts';
+import type { AppliedChunk, Attempt, Chunk } from '../hand-over.ts';
 import {
   applyTogether,
   type ChangesOfKind,
@@ -77,7 +77,11 @@ export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): 
  * Phase 2 of one chunk. When it returns, the effect of each of its records is durable, or the record is stored as a
  * dead letter: Invariants 13 and 14 in docs/internals/retention.md.
  */
-export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: GroupOutcome): Promise<Applied> {
+export async function finish(
+  deps: FinishDeps,
+  chunk: ParsedChunk,
+  outcome: GroupOutcome,
+): Promise<AppliedChunk> {
   const { topic, kind } = chunk;
   const { changes, rejected } = await finishFanOuts(deps, chunk, outcome);
   const { standing, attached } = await storeDeadLetters(deps, topic, rejected);

@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { collectGarbage } from '../../../shared/runtime/heap.ts';
-import type { Applied } from '../hand-over.ts';
+import type { AppliedChunk } from '../hand-over.ts';
 import type { CreatePartition, SharedByPartitions } from '../partition/assigned-partitions.ts';
 import { createBudget } from '../partition/budget.ts';
 import type { Partition } from '../partition/partition.ts';
@@ -23,7 +23,7 @@ export type AssignmentDeps = {
   positions: Positions;
 };
 
-type OnApplied = (partition: Partition, applied: Applied) => void;
+type OnApplied = (partition: Partition, applied: AppliedChunk) => void;
 
 /** The partitions that the group has assigned to this process. */
 export type Assignment = {

@@ -2,7 +2,7 @@ import { AssertionError } from 'node:assert';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import { type Applied, appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
+import { type AppliedPosition, appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
@@ -96,7 +96,7 @@ export async function findStartOffsets(
 function logPositionOf(
   { beginningOf }: Pick<StartOffsetDeps, 'beginningOf'>,
   { topic, partition }: TopicPartition,
-  applied: Applied,
+  applied: AppliedPosition,
   topicIds: ReadonlyMap<string, string>,
 ): LogPosition {
   const offset = applied.position || beginningOf(partitionKey({ topic, partition }));
@@ -116,13 +116,14 @@ function currentLogOf(
 }
 
 /** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
-const appliedEpoch = ({ position, leaderEpoch = -1 }: Applied): number => (position > 0 ? leaderEpoch : -1);
+const appliedEpoch = ({ position, leaderEpoch = -1 }: AppliedPosition): number =>
+  position > 0 ? leaderEpoch : -1;
 
 /** Asks where the last applied epoch of each partition ends, if the epoch is recorded. */
 function readAppliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
-  recorded: Map<string, Applied>,
+  recorded: Map<string, AppliedPosition>,
 ): Promise<Map<string, EpochEnd>> {
   const epochs = partitions.map((place) => {
     const key = partitionKey(place);

@@ -9,7 +9,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
-import type { Applied, Apply, Arrival, Attempt, TakenChunk } from '../hand-over.ts';
+import type { AppliedChunk, Apply, Arrival, Attempt, TakenChunk } from '../hand-over.ts';
 import { type FetchResult, type FetchStart, FetchState } from './fetch-state.ts';
 import { causeOf, isQueued, mayBecome, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
@@ -31,7 +31,7 @@ export type PartitionDeps = TopicPartition & {
   /** Reads which records of the partition an operator skips. Called before each attempt after the first. */
   readSkips: (place: TopicPartition) => Promise<SkippedOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
-  onApplied: (partition: Partition, applied: Applied) => void;
+  onApplied: (partition: Partition, applied: AppliedChunk) => void;
   /** An invariant is violated. The partition has stopped; the process must exit with an error. */
   onFatal: (error: Error) => void;
   logger: Logger;
@@ -48,7 +48,7 @@ const releaseBatchAfterMs = 1_000;
 const retryPauseMaxMs = 10_000;
 
 /** The effect of a chunk that has only control records, such as the end of a transaction. */
-const nothingApplied: Applied = { events: 0, rejected: [], times: [] };
+const nothingApplied: AppliedChunk = { events: 0, rejected: [], times: [] };
 
 /**
  * One assigned partition, which applies its fetched records in the order of the log. Only the partition changes its
@@ -258,7 +258,7 @@ export class Partition {
   }
 
   /** Applies records, and retries until every record is applied. Only an operator can skip a record. */
-  async #apply({ records }: TakenRecords, arrival: Arrival): Promise<Applied> {
+  async #apply({ records }: TakenRecords, arrival: Arrival): Promise<AppliedChunk> {
     if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;
     const countAttempt = createProgressCounter(() => {

@@ -1,7 +1,7 @@
 import { type HoldCause, holdCauses } from '../../../shared/control/hold-causes.ts';
 import { type HeldBy, isSilent } from '../../../shared/control/progress.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import { classify } from '../../../shared/kafka/errors.ts';
+import { isOfKafka } from '../../../shared/kafka/errors.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Metrics } from '../metrics.ts';
@@ -77,7 +77,7 @@ export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
       // Records may have arrived since the last successful run.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsedSeconds);
       metrics.staleness.set(ageSeconds + elapsedSeconds);
-      setHeld(classify(error).server === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsedSeconds);
+      setHeld(isOfKafka(error) ? 'unreadable' : 'unsaved', heldSeconds + elapsedSeconds);
     },
   };
 }

@@ -1,5 +1,10 @@
 import type { Db } from 'mongodb';
-import { type Applied, type LastSave, progressOf, readWatermark } from '../../../shared/control/progress.ts';
+import {
+  type AppliedPosition,
+  type LastSave,
+  progressOf,
+  readWatermark,
+} from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
@@ -79,7 +84,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
       const saved: LastSave = { cause: cause ?? null, waitingSince, processId };
       if (throttledMs !== undefined) saved.throttledMs = throttledMs;
-      const applied: Applied = { position };
+      const applied: AppliedPosition = { position };
       if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;
       if (topicId !== null) applied.topicId = topicId;
       const highest = { applied, end: Math.max(end ?? 0, position), completeTo };

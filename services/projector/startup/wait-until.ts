@@ -1,4 +1,4 @@
-import { classify, explained, isTransient } from '../../../shared/kafka/errors.ts';
+import { explained, isOfKafka, isTransient } from '../../../shared/kafka/errors.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Meet } from '../../../shared/runtime/preconditions.ts';
 import { retry } from '../../../shared/store/retry.ts';
@@ -38,7 +38,7 @@ export type OnWait = (condition: string, reason: string) => void;
 /** The condition that a start waits for after an error that may pass. An error of a server only names the server. */
 function conditionOf(error: unknown): string {
   if (error instanceof NotReady) return error.condition;
-  return classify(error).server === 'kafka' ? 'the brokers are unavailable' : 'MongoDB is unavailable';
+  return isOfKafka(error) ? 'the brokers are unavailable' : 'MongoDB is unavailable';
 }
 
 /**
