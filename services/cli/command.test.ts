@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { helpVerbs } from '../../tests/support/help-verbs.ts';
+import { helpCommands } from '../../tests/support/help-verbs.ts';
 import { parseArguments } from './command.ts';
 import { progressLine } from './output.ts';
 
@@ -58,19 +58,25 @@ test('--version prints the release of package.json', () => {
 });
 
 test('every example of the help is a command, with --json if the verb has it', () => {
-  const helps = [['--help'], ...helpVerbs().map((verb) => [...verb, '--help'])].map((args) =>
-    parseArguments(args),
-  );
-  const text = helps.map((parsed) => ('help' in parsed ? parsed.help : '')).join('\n');
-  const examples = [...text.matchAll(/^ {2}npx support-cli (.+?)(?: \|.*)?$/gm)].map(
-    ([, words]) => words ?? '',
-  );
+  const commands = [[], ...helpCommands().map(({ path }) => path)];
+  const examples = commands.flatMap(examplesOf);
   expect(examples.length).toBeGreaterThan(20);
-  for (const words of examples) {
-    const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    expect({ words, parsed: parseArguments(args) }).toEqual({
-      words,
-      parsed: { command: expect.anything() as unknown },
-    });
+  for (const example of examples) {
+    const parsed = parseArguments(wordsOf(example));
+    expect({ example, parsed }).toEqual({ example, parsed: { command: expect.anything() as unknown } });
   }
 });
+
+/** The examples in the help of a verb, without the name of the program and the commands after a pipe. */
+function examplesOf(command: string[]): string[] {
+  const parsed = parseArguments([...command, '--help']);
+  if (!('help' in parsed)) throw new Error(`${command.join(' ')} --help prints no help`);
+  const lines = parsed.help.matchAll(/^ {2}npx support-cli (.+?)(?: \|.*)?$/gm);
+  return [...lines].map(([, example = '']) => example);
+}
+
+/** Splits an example into its arguments, as a shell does; an argument in quotes can have spaces. */
+function wordsOf(example: string): string[] {
+  const words = example.matchAll(/"([^"]*)"|(\S+)/g);
+  return [...words].map(([, quoted, bare = '']) => quoted ?? bare);
+}

@@ -124,7 +124,7 @@ test.each(Object.entries(states))(
     );
     const changes = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);
     const { code, text } = await runCli(
-      { ...environment.environment, GENERATION: '1', LOG_LEVEL: 'silent', ...Object.fromEntries(changes) },
+      { ...environment.variables, GENERATION: '1', LOG_LEVEL: 'silent', ...Object.fromEntries(changes) },
       ['check', 'projector', '--json'],
     );
     await end?.();
@@ -155,7 +155,7 @@ test('the check passes after a projector has run, and creates no collection', as
   const names = async () =>
     (await environment.database.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   const before = await names();
-  const { code } = await runCli({ ...environment.environment, LOG_LEVEL: 'silent' }, ['check', 'projector']);
+  const { code } = await runCli({ ...environment.variables, LOG_LEVEL: 'silent' }, ['check', 'projector']);
   expect({ code, names: await names() }).toEqual({ code: 0, names: before });
 });
 
@@ -185,9 +185,9 @@ test.each<[string, RegExp, () => Promise<() => Promise<unknown>>]>([
   ],
 ])('an API that is not ready for %s fails its check', async (_, line, arrange) => {
   const end = await arrange();
-  const { code, text } = await runCli({ ...environment.environment, LOG_LEVEL: 'silent' }, ['check', 'api']);
+  const { code, text } = await runCli({ ...environment.variables, LOG_LEVEL: 'silent' }, ['check', 'api']);
   await end();
   expect(text).toMatch(line);
   expect(code).toBe(1);
-  expect((await runCli(environment.environment, ['check', 'api'])).code).toBe(0);
+  expect((await runCli(environment.variables, ['check', 'api'])).code).toBe(0);
 });

@@ -30,7 +30,7 @@ const refuseCommand = (refused: string) => {
     name === refused ? { code: 13, errmsg: `not authorized to execute command ${refused}` } : null;
 };
 const check = (role: string) =>
-  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', MONGODB_URL: url }, ['check', role]);
+  runCli({ ...testEnvironment.variables, LOG_LEVEL: 'silent', MONGODB_URL: url }, ['check', role]);
 
 test.each([
   ['projector', 'update progress'],
@@ -63,10 +63,10 @@ test('a database that the user may not see does not count as missing', async () 
 });
 
 test('the check names a wrong name of the replica set', async () => {
-  const { environment } = testEnvironment;
+  const { variables } = testEnvironment;
   const mongodbUrl = new URL(testEnvironment.config.MONGODB_URL);
   mongodbUrl.searchParams.set('replicaSet', 'other');
-  const { errors, text } = await runCli({ ...environment, MONGODB_URL: mongodbUrl.href }, ['check', 'api']);
+  const { errors, text } = await runCli({ ...variables, MONGODB_URL: mongodbUrl.href }, ['check', 'api']);
   expect(`${errors}${text}`).toMatch(
     /FAILED .*No server .* is a member of a replica set other: check replicaSet/,
   );

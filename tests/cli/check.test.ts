@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const check = (changes: Record<string, string>, role: string) =>
-  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, ['check', role]);
+  runCli({ ...testEnvironment.variables, LOG_LEVEL: 'silent', ...changes }, ['check', role]);
 
 test.each(['projector', 'api', 'cli'])(
   'every line of the check of the role %s is ok with the correct settings',
@@ -65,7 +65,7 @@ test.each([
 });
 
 test('`dead-letters list` names a wrong DATABASE_NAME', async () => {
-  const environment = { ...testEnvironment.environment, DATABASE_NAME: 'absent' };
+  const environment = { ...testEnvironment.variables, DATABASE_NAME: 'absent' };
   const { code, errors } = await runCli(environment, ['dead-letters', 'list']);
   expect({ code, errors }).toEqual({ code: 1, errors: containing('check DATABASE_NAME') });
 });

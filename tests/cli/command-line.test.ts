@@ -26,14 +26,14 @@ test('an example of the help runs in a shell and pipes only JSON', async () => {
   const [, line = '', field = ''] = /^ {2}(.+ --json) \| jq \.(\w+)$/m.exec(help) ?? [];
   const program = `JSON.parse(fs.readFileSync(0, 'utf8')).${field}`;
   const shell = ['-c', `${line} | "$0" -p "$1"`, process.execPath, program];
-  const env = { ...process.env, ...testEnvironment.environment, npm_config_cache: folder.path };
+  const env = { ...process.env, ...testEnvironment.variables, npm_config_cache: folder.path };
   expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
 });
 
 /** Runs a pipe with a verb of the CLI. Rejects if the verb fails. */
 const runPipe = (verb: string, reader: string) => {
   const line = `set -o pipefail; ${process.execPath} services/cli/main.ts ${verb} | ${reader}`;
-  const env = { PATH: process.env.PATH, ...testEnvironment.environment };
+  const env = { PATH: process.env.PATH, ...testEnvironment.variables };
   return promisify(execFile)('bash', ['--norc', '-c', line], { env });
 };
 
@@ -60,17 +60,17 @@ test('a verb fails if its result cannot be written', async () => {
 });
 
 test('keys create publishes no key if its token cannot be printed', async () => {
-  const { admin, environment } = testEnvironment;
-  const keyTopics = [topicOf('apiKey', environment.TOPIC_PREFIX)];
+  const { admin, variables } = testEnvironment;
+  const keyTopics = [topicOf('apiKey', variables.TOPIC_PREFIX)];
   const endsBefore = await logEnds(admin, keyTopics);
   expect(await exitCodeOf('keys create --org org_1 >/dev/full')).toBe(1);
   expect(await logEnds(admin, keyTopics)).toEqual(endsBefore);
 });
 
 test('standard output has only JSON although the Kafka client logs errors', async () => {
-  const { KAFKA_BROKERS } = testEnvironment.environment;
+  const { KAFKA_BROKERS } = testEnvironment.variables;
   const settings = { LOG_LEVEL: 'error', KAFKA_BROKERS: `127.0.0.1:9,${KAFKA_BROKERS}` };
-  const cli = startService('cli', { ...testEnvironment.environment, ...settings }, ['status', '--json']);
+  const cli = startService('cli', { ...testEnvironment.variables, ...settings }, ['status', '--json']);
   expect(await cli.exited).toBe(0);
   expect(JSON.parse(cli.stdout())).toMatchObject({ active: 1 });
 });
@@ -78,14 +78,14 @@ test('standard output has only JSON although the Kafka client logs errors', asyn
 /** The exit code of a verb that runs in a pipe, or with its output elsewhere. */
 async function exitCodeOf(verb: string): Promise<number> {
   const line = `${process.execPath} services/cli/main.ts ${verb}; echo "$PIPESTATUS" >&3`;
-  const env = { PATH: process.env.PATH, ...testEnvironment.environment };
+  const env = { PATH: process.env.PATH, ...testEnvironment.variables };
   const shell = ['--norc', '-c', `exec 3>&1; ${line}`];
   return Number((await promisify(execFile)('bash', shell, { env })).stdout.trim().split('\n').at(-1));
 }
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
 const run = (changes: Record<string, string | undefined>, ...args: string[]) =>
-  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, args);
+  runCli({ ...testEnvironment.variables, LOG_LEVEL: 'silent', ...changes }, args);
 
 test('the help shows the commands of the deployment', async () => {
   const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
@@ -94,7 +94,7 @@ test('the help shows the commands of the deployment', async () => {
 });
 
 test('a verb names the deployments if its own is unknown', async () => {
-  const unknown = startService('cli', { ...testEnvironment.environment, DEPLOYMENT: 'nomad' }, ['status']);
+  const unknown = startService('cli', { ...testEnvironment.variables, DEPLOYMENT: 'nomad' }, ['status']);
   expect(await unknown.exited).toBe(2);
   expect(unknown.stderr()).toBe('Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n');
 });
@@ -117,7 +117,7 @@ test('a long verb reports no wait for Kafka once Kafka is connected', async () =
     advanceTimers: true,
   });
   const report = jest.fn();
-  const context = { environment: testEnvironment.environment, terminal: { report } } as unknown as Context;
+  const context = { environment: testEnvironment.variables, terminal: { report } } as unknown as Context;
   const work = async () => {
     // A slow connection may have been reported before the work began.
     report.mockClear();

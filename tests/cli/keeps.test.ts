@@ -7,7 +7,7 @@ import { useOpened } from '../support/use-opened.ts';
 const testEnvironment = useOpened(() => createTestEnvironment());
 
 const keeps = async (changes: Record<string, string>, ...generations: number[]) => {
-  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes };
+  const environment = { ...testEnvironment.variables, LOG_LEVEL: 'silent', ...changes };
   const { code, text } = await runCli(environment, ['rebuild', 'keeps', ...generations.map(String)]);
   return [code, text];
 };

@@ -30,7 +30,7 @@ describe('keys create', () => {
 
   test('keys create prints a token that begins with KEY_PREFIX and the value of --mode', async () => {
     const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
-    const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
+    const { code, text } = await runCli({ ...environment.variables, KEY_PREFIX: 'acme' }, args);
     expect({ code, text }).toEqual({
       code: 0,
       text: matching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/),
@@ -38,7 +38,7 @@ describe('keys create', () => {
   });
 
   test('keys create names a topic that does not confirm the key', async () => {
-    const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
+    const settings = { ...environment.variables, TOPIC_PREFIX: `${environment.name}-absent.` };
     const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
     expect(code).toBe(1);
     const [, id = ''] = /^(key_\w+) of org_new: svc_live_\w+$/.exec(text) ?? [];
@@ -114,7 +114,7 @@ describe('keys archive', () => {
     await applied();
     const questions: string[] = [];
     const args = ['keys', 'archive', 'key_hostile'];
-    const { code, text } = await runCli(environment.environment, args, async (question) => {
+    const { code, text } = await runCli(environment.variables, args, async (question) => {
       questions.push(question);
       return false;
     });

@@ -134,7 +134,7 @@ describe('keys of two generations', () => {
         apiKey('svc_live_blocked', { id: 'key_blocked', archivedAt }),
       ]);
     }
-    const cli = (...args: string[]) => runCli({ ...rebuild.environment, LOG_LEVEL: 'error' }, args);
+    const cli = (...args: string[]) => runCli({ ...rebuild.variables, LOG_LEVEL: 'error' }, args);
     expect((await cli('keys', 'block', 'key_blocked', '--why', 'leaked')).code).toBe(0);
     expect(await statuses()).toEqual({ archived: 401, blocked: 401 });
     await rebuild.setWatermark(1, longAgo);

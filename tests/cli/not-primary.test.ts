@@ -14,7 +14,7 @@ test.each(['keys list', 'status', 'check'])(
     trouble.isDemoted = true;
     const MONGODB_URL = proxiedUrl(await listen());
     const { code, text, errors } = await runCli(
-      { ...opened.environment, LOG_LEVEL: 'silent', MONGODB_URL },
+      { ...opened.variables, LOG_LEVEL: 'silent', MONGODB_URL },
       verb.split(' '),
     );
     expect({ code, names: /is not the primary\. .*directConnection=true/.test(text + errors) }).toEqual({

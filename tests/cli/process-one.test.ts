@@ -13,7 +13,7 @@ beforeAll(async () => {
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends the CLI as process 1 of a container', async (signal) => {
   const verb = [process.execPath, 'services/cli/main.ts', 'rebuild', 'status', '--watch'];
   const unshare = spawn('unshare', ['--pid', '--fork', '--kill-child', ...verb], {
-    env: { PATH: process.env.PATH, ...testEnvironment.environment },
+    env: { PATH: process.env.PATH, ...testEnvironment.variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(unshare, 'exit');

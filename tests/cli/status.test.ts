@@ -72,7 +72,7 @@ describe('tokens of several keys', () => {
       apiKey('svc_live_5', { id: 'key_left' }),
       apiKey('svc_live_6', { id: 'key_alone' }),
     ]);
-    const cli = (...args: string[]) => runCli(rebuild.environment, args);
+    const cli = (...args: string[]) => runCli(rebuild.variables, args);
     for (const id of ['key_gone', 'key_alone']) await cli('keys', 'block', id, '--why', 'leaked');
     await rebuild.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_gone' });
     let text = '';

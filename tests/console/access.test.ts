@@ -7,8 +7,8 @@ const token = 'a-token-of-thirty-two-characters';
 
 const environment = useOpened(() => createTestEnvironment(1));
 
-const openAccess = useOpened(() => openConsole(environment.environment));
-const withToken = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
+const openAccess = useOpened(() => openConsole(environment.variables));
+const withToken = useOpened(() => openConsole({ ...environment.variables, CONSOLE_TOKEN: token }));
 
 test('every path refuses a request that has no token or names a foreign host', async () => {
   const { port } = withToken;
@@ -38,11 +38,7 @@ test('the console serves only GET and HEAD, under a policy that forbids cookies 
 });
 
 test('a console with default settings listens on loopback and ends at SIGTERM despite a connected client', async () => {
-  const service = startService('console', {
-    ...environment.environment,
-    CONSOLE_PORT: '0',
-    LOG_LEVEL: 'info',
-  });
+  const service = startService('console', { ...environment.variables, CONSOLE_PORT: '0', LOG_LEVEL: 'info' });
   const { url } = await service.logged('listening');
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
   // fetch keeps its connection open after the response.

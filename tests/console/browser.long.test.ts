@@ -10,8 +10,8 @@ import { openConsole } from './test-console.ts';
 
 const { environment, publish, applied, stop, cli, topic } = useProjector();
 const token = 'a-token-of-thirty-two-characters';
-const console = useOpened(() => openConsole(environment.environment));
-const withToken = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
+const console = useOpened(() => openConsole(environment.variables));
+const withToken = useOpened(() => openConsole({ ...environment.variables, CONSOLE_TOKEN: token }));
 let browser: Browser;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
@@ -79,7 +79,7 @@ test('a page that was opened during an outage of MongoDB shows the data once Mon
   const proxy = createStoreProxy(environment.config.MONGODB_URL);
   const port = await proxy.listen();
   await proxy.cut();
-  const consoleInOutage = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+  const consoleInOutage = await openConsole({ ...environment.variables, MONGODB_URL: proxiedUrl(port) });
   try {
     await visit(browser, consoleInOutage.url, {}, async ({ page, open }) => {
       await open('/');

@@ -9,7 +9,7 @@ import { useOpened } from '../support/use-opened.ts';
 import { openConsole } from './test-console.ts';
 
 const environment = useOpened(() => createTestEnvironment(1));
-const console = useOpened(() => openConsole(environment.environment));
+const console = useOpened(() => openConsole(environment.variables));
 let browser: Browser;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {

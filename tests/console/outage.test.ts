@@ -15,7 +15,7 @@ describe('while MongoDB does not answer', () => {
     async () => {
       const proxy = createStoreProxy(environment.config.MONGODB_URL);
       const port = await proxy.listen();
-      const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+      const console = await openConsole({ ...environment.variables, MONGODB_URL: proxiedUrl(port) });
       return {
         ...console,
         delay: (ms: number) => {
@@ -80,7 +80,7 @@ describe('while MongoDB does not answer', () => {
 
 describe('while Kafka is away', () => {
   const { environment, applied } = useProjector();
-  const console = useOpened(() => openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' }));
+  const console = useOpened(() => openConsole({ ...environment.variables, KAFKA_BROKERS: '127.0.0.1:1' }));
 
   test('the pages name Kafka as away and show the data in MongoDB', async () => {
     await applied();

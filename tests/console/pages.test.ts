@@ -13,7 +13,7 @@ import { openConsole, textOf } from './test-console.ts';
 
 describe('the console', () => {
   const { environment, publish, applied, start, stop, topic } = useProjector({ projectors: 0 });
-  const console = useOpened(() => openConsole(environment.environment));
+  const console = useOpened(() => openConsole(environment.variables));
   const contacts = () => `/lag?topic=${topic('contact')}`;
 
   test('the console shows that no projector has started, with the command that starts one', async () => {
@@ -71,7 +71,7 @@ describe('the console', () => {
 describe('the pages of dead letters and documents', () => {
   const { environment, publish, send, applied, topic, cli, deadLetters, alterTopic } = useProjector();
   const hostile = '<script>alert("1")</script>';
-  const console = useOpened(() => openConsole(environment.environment));
+  const console = useOpened(() => openConsole(environment.variables));
   beforeAll(async () => {
     await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
     await send('contact', { key: hostile, value: JSON.stringify({ name: hostile, [hostile]: 1 }) });
@@ -170,7 +170,7 @@ describe('the pages of dead letters and documents', () => {
 
 describe('a list of more dead letters than a page shows', () => {
   const { environment, applied, topic } = useProjector();
-  const console = useOpened(() => openConsole(environment.environment));
+  const console = useOpened(() => openConsole(environment.variables));
   beforeAll(async () => {
     await applied();
     for (let offset = 100; offset < 160; offset += 1)

@@ -19,7 +19,7 @@ import { openConsole } from './test-console.ts';
 /** Full-page pictures of each state for a person. docs/images/console.png is working-overview-1280-light.png. */
 const picturesFolder = 'artifacts/console';
 const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
-const console = useOpened(() => openConsole(environment.environment));
+const console = useOpened(() => openConsole(environment.variables));
 let browser: Browser;
 let api: Service;
 const paths = { overview: '/', topics: '/lag', generations: '/generations', letters: '/dead-letters' };

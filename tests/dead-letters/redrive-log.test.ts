@@ -45,7 +45,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
       total: count,
       counts: [{ topic: topic('tag'), reason: 'wrong_organization', count }],
     });
-    const bounded = { ...environment.environment, DEAD_LETTER_MEGABYTES_MAX: '1' };
+    const bounded = { ...environment.variables, DEAD_LETTER_MEGABYTES_MAX: '1' };
     const { text } = await runCli(bounded, ['status']);
     expect(text).toContain('dead letters: 3,000');
     expect(text).toContain('further ones are stored without their bytes');

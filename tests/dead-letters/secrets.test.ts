@@ -55,7 +55,7 @@ describe('secrets of records that the projector refuses', () => {
   });
 
   test('are on no page of the console', async () => {
-    const console = await openConsole(environment.environment);
+    const console = await openConsole(environment.variables);
     const shown = [await console.read('/dead-letters')];
     for (const id of ids) shown.push(await console.read(`/dead-letters?id=${encodeURIComponent(id)}`));
     await console.close();

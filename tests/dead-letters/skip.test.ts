@@ -22,7 +22,7 @@ describe('a partition that is stuck at a record', () => {
     return { state: proxy.state, settings, close };
   });
   const cli = (...args: string[]) =>
-    runCli({ ...environment.environment, ...proxied.settings }, ['dead-letters', ...args]);
+    runCli({ ...environment.variables, ...proxied.settings }, ['dead-letters', ...args]);
   const place = (offset: number) => `${topic('tag')}/0/${offset}`;
   const skip = (offset: number, ...args: string[]) =>
     cli('skip', place(offset), '--why', 'stops release 1', '--yes', ...args);

@@ -29,7 +29,7 @@ describe('dead-letters commands on a terminal', () => {
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
       const [file = '', ...args] = [...dieWithParent(), 'script', '-qefc', cli, '/dev/null'];
-      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...environment.environment };
+      const env = { PATH: process.env.PATH, TERM: 'dumb', SHELL: '/bin/sh', ...environment.variables };
       const child = spawn(file, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
       let screen = '';
       let asked = false;

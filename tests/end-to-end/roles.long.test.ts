@@ -48,7 +48,7 @@ describeOnMongo(['mongod'], 'with only the roles of docs/deploy.md', () => {
     const refusals = ({ log }: Service) =>
       log.filter((line) => JSON.stringify(line).includes('not authorized'));
     const environmentOf = (user: string) => ({
-      ...projector.environment.environment,
+      ...projector.environment.variables,
       MONGODB_URL: mongo.urlOf(user),
     });
     const cli = (user: string, ...args: string[]) => runCli(environmentOf(user), args);

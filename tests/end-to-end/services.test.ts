@@ -23,7 +23,7 @@ describe('from Kafka to the client, with the services as processes', () => {
 
   beforeAll(async () => {
     projector = startProcess();
-    api = startService('api', apiSettings(environment.environment));
+    api = startService('api', apiSettings(environment.variables));
     await projector.logged('projecting');
     // The API answers 503 until it has seen the generation that the projector has just made.
     await api.logged('ready');

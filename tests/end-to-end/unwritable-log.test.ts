@@ -43,7 +43,7 @@ function start(name: string, settings: Record<string, string | undefined>, outpu
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   // A misspelt setting makes the service warn before it starts.
   const misspelt = { DATABASE_NAMES: 'x' };
-  const env = { PATH, NODE_COMPILE_CACHE, ...environment.environment, LOG_LEVEL: 'debug', ...misspelt };
+  const env = { PATH, NODE_COMPILE_CACHE, ...environment.variables, LOG_LEVEL: 'debug', ...misspelt };
   const command = [
     ...dieWithParent(),
     process.execPath,
@@ -63,7 +63,7 @@ function start(name: string, settings: Record<string, string | undefined>, outpu
 const services = {
   api: {
     settings: (port: number) => ({
-      ...apiSettings(environment.environment),
+      ...apiSettings(environment.variables),
       API_PORT: String(port),
       SHUTDOWN_DELAY_SECONDS: '0',
     }),

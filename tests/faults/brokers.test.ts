@@ -191,7 +191,7 @@ describe('three brokers', () => {
     await leader.restart();
     await untilInSync(cluster);
     const otherBuild = await nextRelease([withoutEpochs]);
-    const settings = { ...environment.environment, ...shortSession, LOG_LEVEL: 'info' };
+    const settings = { ...environment.variables, ...shortSession, LOG_LEVEL: 'info' };
     const otherProjector = startScript(join(otherBuild.folder, 'services/projector/main.ts'), settings);
     await applied();
     expect(await otherProjector.stop()).toBe(0);

@@ -28,7 +28,7 @@ describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command', () => 
       await projector.publish(apiKey, created('contact', 'con_1'), created('ticket', 'ti_1'));
       const process = projector.startProcess({ MONGODB_URL });
       await projector.applied();
-      const settings = apiSettings({ ...projector.environment.environment, MONGODB_URL });
+      const settings = apiSettings({ ...projector.environment.variables, MONGODB_URL });
       const api = startService('api', { ...settings, RATE_LIMIT_REQUESTS: '0' });
       await api.logged('serving generation');
       return { process, api, close: () => api.stop('SIGKILL') };

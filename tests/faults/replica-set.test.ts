@@ -220,7 +220,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       startTwo(1);
       await publish(...quietEvents);
       await applied(1);
-      api = startService('api', { ...apiSettings(environment.environment), RATE_LIMIT_REQUESTS: '0' });
+      api = startService('api', { ...apiSettings(environment.variables), RATE_LIMIT_REQUESTS: '0' });
       await api.logged('serving generation');
       let isOver = false;
       const readTicketsUntilOver = async () => {

@@ -54,7 +54,7 @@ describe('the beginning of status and of the console shows the cause and the fix
         { pollMs: 1_000 },
       );
     await untilMatched(headOfStatus);
-    const console = await openConsole(environment.environment);
+    const console = await openConsole(environment.variables);
     await untilMatched(async () => headOf(await console.read('/'))).finally(console.close);
   };
 

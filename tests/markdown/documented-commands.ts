@@ -19,29 +19,33 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
     'clients/typescript/README.md',
     ...(await Array.fromAsync(glob('docs/**/*.md'))),
   ];
-  const commandsOfPages = await Promise.all(
-    pages.sort().map(async (page) => {
-      const text = await readFile(page, 'utf8');
-      return commandsOf(text).map((command) => ({ page, command }));
-    }),
-  );
-  const seen = new Set<string>();
-  return commandsOfPages.flat().filter(({ command }) => !seen.has(command) && seen.add(command));
+  const documented = new Map<string, DocumentedCommand>();
+  for (const page of pages.sort()) {
+    const text = await readFile(page, 'utf8');
+    for (const command of [...commandsOfBlocks(text), ...commandsOfProse(text)]) {
+      if (!documented.has(command)) documented.set(command, { page, command });
+    }
+  }
+  return [...documented.values()];
 }
 
-function commandsOf(text: string): string[] {
-  const blocks = [...text.matchAll(fence)].flatMap(([, language = '', body = '']) => {
-    if (language === 'sh') return commandsOfShell(body);
-    return language === ''
-      ? [...body.matchAll(/^\$ (.+)$/gm)].map(([, line]) => withoutComment(String(line)))
-      : [];
-  });
-  const prose = [...text.replace(fence, '').matchAll(/`([^`]+)`/g)]
-    .map(([, code]) => String(code).replace(/\s+/g, ' '))
-    .filter((code) => proseCommand.test(code))
-    // In the image the command is `support-cli`, in a clone `npx support-cli`.
-    .map((code) => code.replace(/^support-cli /, 'npx support-cli '));
-  return [...blocks, ...prose];
+/** The commands of the shell blocks, and of the terminal sessions, whose commands follow a `$`. */
+function commandsOfBlocks(text: string): string[] {
+  const commands: string[] = [];
+  for (const [, language, body = ''] of text.matchAll(fence)) {
+    if (language === 'sh') commands.push(...commandsOfShell(body));
+    if (language !== '') continue;
+    for (const [, line = ''] of body.matchAll(/^\$ (.+)$/gm)) commands.push(withoutComment(line));
+  }
+  return commands;
+}
+
+function commandsOfProse(text: string): string[] {
+  const prose = text.replace(fence, '');
+  const codes = [...prose.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replace(/\s+/g, ' '));
+  const commands = codes.filter((code) => proseCommand.test(code));
+  // In the image the command is `support-cli`, in a clone `npx support-cli`.
+  return commands.map((command) => command.replace(/^support-cli /, 'npx support-cli '));
 }
 
 /** The commands of a shell block: the whole block if it is a script, else each line with its continuation lines. */

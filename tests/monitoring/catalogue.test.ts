@@ -11,7 +11,7 @@ const { environment, startProcess, publish, applied } = useProjector({ projector
 
 beforeAll(async () => {
   services.projector = startProcess({ ADMIN_PORT: '0' });
-  services.api = startService('api', { ...apiSettings(environment.environment), ADMIN_PORT: '0' });
+  services.api = startService('api', { ...apiSettings(environment.variables), ADMIN_PORT: '0' });
   await publish(created('message', 'msg_1'));
   await applied();
   // A run of the commit loop saves progress before it sets the gauges.

@@ -67,7 +67,7 @@ describe('a listener with another protocol than the settings', () => {
     ],
   ])('ends the start with an error that names both settings: %s', async (_, settings, reason) => {
     const changes = settings();
-    const environment = { ...projector.environment.environment, ...changes };
+    const environment = { ...projector.environment.variables, ...changes };
     const refused = projector.startProcess(changes);
     const [check, status] = await Promise.all([
       runCli(environment, ['check', 'projector']),

@@ -58,8 +58,7 @@ async function grant(rights: { tags?: Right | null; group?: Right | null }) {
 
 const guarded = () => ({ ...guardedUser, KAFKA_BROKERS: broker.secure });
 
-const cli = (...args: string[]) =>
-  runCli({ ...environment.environment, ...guarded(), GENERATION: '1' }, args);
+const cli = (...args: string[]) => runCli({ ...environment.variables, ...guarded(), GENERATION: '1' }, args);
 
 const failedLines = (text: string) => text.split('\n').filter((line) => line.startsWith('FAILED'));
 
@@ -132,7 +131,7 @@ test.each([
 test('a session timeout above the limit of the brokers fails the check and the start', async () => {
   await grant({});
   const tooLong = { KAFKA_SESSION_TIMEOUT_MS: '120000' };
-  const settings = { ...environment.environment, ...guarded(), ...tooLong };
+  const settings = { ...environment.variables, ...guarded(), ...tooLong };
   const { text } = await runCli(settings, ['check', 'projector']);
   expect(failedLines(text)).toEqual([expect.stringContaining('KAFKA_SESSION_TIMEOUT_MS')]);
   const refused = projector.startProcess({ ...guarded(), ...tooLong });
@@ -193,7 +192,7 @@ test('status names a group that the operator may not see', async () => {
 test('status names an advertised address that nothing resolves', async () => {
   const misled = { KAFKA_BROKERS: broker.misleading };
   const named = new RegExp(`A broker advertises ${broker.misleadsTo}.*advertised\\.listeners`);
-  const settings = { ...environment.environment, ...misled };
+  const settings = { ...environment.variables, ...misled };
   const checked = await runCli(settings, ['check', 'projector']);
   expect(failedLines(checked.text).join('\n')).toMatch(named);
   const createdTopics = await runCli(settings, ['topics', 'create']);

@@ -3,7 +3,7 @@ import { type ISocketFactory, Kafka, logLevel, type PartitionAssigner, Partition
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
-import { startConsuming } from '../support/start-consuming.ts';
+import { type ApplyValues, startConsuming } from '../support/start-consuming.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /**
@@ -15,12 +15,6 @@ import { useProjector } from '../support/use-projector.ts';
  * (kafkajs-patch.test.ts), codecs (codecs.test.ts), and a session that expires unnoticed (faults/kills.test.ts).
  */
 describe('a projector despite a problem of kafkajs', () => {
-  let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;
-  afterEach(async () => {
-    await consuming?.stop();
-    consuming = null;
-  });
-  // Jest runs hooks in the order of their definition: the consumer stops before the connections close.
   const { environment, topic, startProcess, cli } = useProjector({ each: true, projectors: 0 });
 
   const tags = () => topic('tag');
@@ -31,26 +25,30 @@ describe('a projector despite a problem of kafkajs', () => {
   test('applies other partitions and sends heartbeats while one partition is slow', async () => {
     const begun = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
-    const apply: Parameters<typeof startConsuming>[2] = async (name, record) => {
+    const apply: ApplyValues = async (name, record) => {
       if (name === tags()) {
         begun.resolve();
         await released.promise;
       }
       return record();
     };
-    consuming = await startConsuming(environment, [tags(), contacts()], apply);
-    const { seen, fatal, heartbeats } = consuming;
-    await publishValues(tags(), 'slow');
-    await begun.promise;
-    // then another partition continues, and the group hears from the member: the first heartbeat may be from before
-    const before = heartbeats();
-    for (let count = 1; heartbeats() < before + 2; count += 1) {
-      await publishValues(contacts(), String(count));
-      await eventually(() => seen(contacts()).length === count);
+    const { seen, fatal, heartbeats, stop } = await startConsuming(environment, [tags(), contacts()], apply);
+    try {
+      await publishValues(tags(), 'slow');
+      await begun.promise;
+      // then another partition continues, and the group hears from the member: the first heartbeat may be from before
+      const before = heartbeats();
+      for (let count = 1; heartbeats() < before + 2; count += 1) {
+        await publishValues(contacts(), String(count));
+        await eventually(() => seen(contacts()).length === count);
+      }
+      released.resolve();
+      await eventually(() => seen(tags()).length === 1);
+      expect(fatal).toEqual([]);
+    } finally {
+      released.resolve();
+      await stop();
     }
-    released.resolve();
-    await eventually(() => seen(tags()).length === 1);
-    expect(fatal).toEqual([]);
   });
 
   test('ends with an error that names the other client if its consumer cannot continue', async () => {

@@ -18,7 +18,7 @@ describe('after MongoDB has lost the sessions of a user', () => {
     const proxy = createAnsweringProxy(environment.config.MONGODB_URL);
     // Sixty seconds, because the first connection can exceed the default on a slow machine.
     const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
-    const settings = { ...environment.environment, MONGODB_URL };
+    const settings = { ...environment.variables, MONGODB_URL };
     const close = async () => {
       await Promise.all(services.map((service) => service.stop('SIGKILL')));
       await proxy.close();

@@ -26,9 +26,9 @@ describe('a consumer group that two deployments share', () => {
   /** Runs the consumer of a deployment in the group, without the checks of a start. */
   const consume = async (environment: TestEnvironment, topics = environment.topics) => {
     const config = { ...environment.config, ...shared() };
-    const consuming = await startConsuming({ ...environment, config }, topics);
-    opened.push(consuming);
-    return { ...consuming, assigned: () => consuming.consuming.snapshot().length };
+    const consumer = await startConsuming({ ...environment, config }, topics);
+    opened.push(consumer);
+    return consumer;
   };
   /** Joins the group as a client of kafkajs that is no projector. Returns whether the group admits it. */
   const join = async () => {
@@ -218,7 +218,7 @@ describe('a generation that has followed topics', () => {
   });
 
   const runWith = (changes: Record<string, string>, ...args: string[]) =>
-    runCli({ ...environment.environment, ...changes }, args);
+    runCli({ ...environment.variables, ...changes }, args);
 });
 
 const groupState = async ({ admin, config }: TestEnvironment) =>

@@ -83,7 +83,7 @@ describe(`an additive change of documents under live traffic (seed ${seed})`, ()
   const next = useOpened(() => nextRelease(edits));
   const environment = useOpened(() => createTestEnvironment(2));
 
-  const settings = () => ({ ...environment.environment, LOG_LEVEL: 'info', GENERATION: '1' });
+  const settings = () => ({ ...environment.variables, LOG_LEVEL: 'info', GENERATION: '1' });
   /** Starts two projectors of a release, and then stops the projectors of the other release. */
   const deploy = async (folder: string) => {
     const started = [1, 2].map(() => startScript(join(folder, 'services/projector/main.ts'), settings()));

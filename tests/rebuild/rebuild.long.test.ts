@@ -101,7 +101,7 @@ describe(`a rebuild under live traffic (seed ${seed})`, () => {
   beforeAll(async () => {
     await publish(...stable);
     await startProjector(1);
-    api = startService('api', { ...apiSettings(environment.environment), RATE_LIMIT_REQUESTS: '100000' });
+    api = startService('api', { ...apiSettings(environment.variables), RATE_LIMIT_REQUESTS: '100000' });
     await applied();
     traffic = startLiveTraffic(environment, seed * 1_000);
     await api.logged('serving generation');

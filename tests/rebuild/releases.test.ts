@@ -49,7 +49,7 @@ describe('a release with a changed projection', () => {
     settings: object = {},
     args: string[] = [],
   ) => {
-    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', ...settings };
+    const environment = { ...testEnvironment.variables, LOG_LEVEL: 'info', ...settings };
     const service = startScript(join(folder, 'services', name, 'main.ts'), environment, args);
     services.push(service);
     return service;
@@ -59,7 +59,7 @@ describe('a release with a changed projection', () => {
       KAFKA_BROKERS: undefined,
       TOPIC_PREFIX: undefined,
       CONSUMER_GROUP: undefined,
-      ...apiSettings(testEnvironment.environment),
+      ...apiSettings(testEnvironment.variables),
     });
   const cli = async (folder: string, ...args: string[]) => {
     const service = start(folder, 'cli', {}, [...args, '--json']);

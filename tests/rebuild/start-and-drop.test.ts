@@ -112,7 +112,7 @@ describe('the start of a rebuild', () => {
 
   test('logs each step at debug level', async () => {
     const verb = ['services/cli/main.ts', 'rebuild', 'start', '--why', 'test'];
-    const env = { PATH: process.env.PATH, ...rebuild.environment, LOG_LEVEL: 'debug' };
+    const env = { PATH: process.env.PATH, ...rebuild.variables, LOG_LEVEL: 'debug' };
     const { stdout, stderr } = await promisify(execFile)(process.execPath, verb, { env });
     expect(stdout).toContain('Generation 2 is registered');
     const lines = stderr.split('\n').filter((line) => line.includes('"msg":"step"'));

@@ -11,7 +11,7 @@ describe('npm run sample-data', () => {
   /** The prefix of the topics of this test alone. */
   const prefix = () => `${testEnvironment.name}-sample.`;
   const run = async (...args: string[]) => {
-    const { KAFKA_BROKERS, MONGODB_URL } = testEnvironment.environment;
+    const { KAFKA_BROKERS, MONGODB_URL } = testEnvironment.variables;
     const environment = { KAFKA_BROKERS, MONGODB_URL, TOPIC_PREFIX: prefix() };
     const { exited, stdout, stderr } = startScript('infra/sample-data/main.ts', environment, args);
     return { exitCode: await exited, stdout: stdout(), stderr: stderr() };

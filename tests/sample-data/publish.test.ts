@@ -7,7 +7,7 @@ const testEnvironment = useOpened(() => createTestEnvironment());
 
 test('the clients of the sample data can publish records while they read the ends of the logs', async () => {
   for (let clients = 0; clients < 10; clients += 1) {
-    const kafka = await connectKafka(testEnvironment.environment);
+    const kafka = await connectKafka(testEnvironment.variables);
     const publish = async () => {
       for (const kind of kinds.toReversed())
         await publishRecords(kafka, [{ kind, key: 'id_1', value: '{}', headers: {} }]);

@@ -5,9 +5,10 @@ import { created } from './entities.ts';
 const withSecrets = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withSecrets);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, field]) => [name, withSecrets(field)] as const);
+  const result: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) result[name] = withSecrets(field);
   const secrets = { identitySecret: 'SECRET-1', credentials: 'SECRET-2', syncState: { token: 'SECRET-3' } };
-  return { ...Object.fromEntries(entries), ...secrets };
+  return { ...result, ...secrets };
 };
 
 /**

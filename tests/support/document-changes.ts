@@ -19,28 +19,30 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function objectChanges(former: Record<string, unknown>, present: Record<string, unknown>, path: string) {
-  const of = (name: string) => (path ? `${path}.${name}` : name);
-  const gained = Object.keys(present).filter((name) => !(name in former));
-  const lost = Object.keys(former).filter((name) => !(name in present));
-  const kept = Object.keys(former).filter((name) => name in present);
-  const inside = kept.map((name) => documentChanges(former[name], present[name], of(name)));
-  return {
-    gained: [...gained.map(of), ...inside.flatMap((changes) => changes.gained)],
-    changed: [...lost.map(of), ...inside.flatMap((changes) => changes.changed)],
-  };
+  const changes: DocumentChanges = { gained: [], changed: [] };
+  for (const name of new Set([...Object.keys(former), ...Object.keys(present)])) {
+    const fieldPath = path === '' ? name : `${path}.${name}`;
+    if (!(name in former)) changes.gained.push(fieldPath);
+    else if (!(name in present)) changes.changed.push(fieldPath);
+    else add(changes, documentChanges(former[name], present[name], fieldPath));
+  }
+  return changes;
 }
 
 function listChanges(former: unknown[], present: unknown[], path: string): DocumentChanges {
-  if (path.split('.').at(-1) === 'refs') {
+  const isReferences = path === 'refs' || path.endsWith('.refs');
+  if (isReferences) {
     const hasAll = former.every((ref) => present.includes(ref));
     return hasAll ? { gained: [path], changed: [] } : { gained: [], changed: [path] };
   }
   if (former.length !== present.length) return { gained: [], changed: [path] };
-  const inside = former.map((element, index) =>
-    documentChanges(element, present[index], `${path}[${index}]`),
-  );
-  return {
-    gained: inside.flatMap((changes) => changes.gained),
-    changed: inside.flatMap((changes) => changes.changed),
-  };
+  const changes: DocumentChanges = { gained: [], changed: [] };
+  for (const [index, element] of former.entries())
+    add(changes, documentChanges(element, present[index], `${path}[${index}]`));
+  return changes;
+}
+
+function add(changes: DocumentChanges, inside: DocumentChanges): void {
+  changes.gained.push(...inside.gained);
+  changes.changed.push(...inside.changed);
 }

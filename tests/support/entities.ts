@@ -18,5 +18,7 @@ export const created = (
 });
 
 /** The id of the example in a collection. */
-export const exampleId = (collection: string | undefined): string | undefined =>
-  kinds.flatMap((kind) => (resources[kind].collection === collection ? [examples[kind].id] : []))[0];
+export function exampleId(collection: string | undefined): string | undefined {
+  const found = kinds.find((kind) => resources[kind].collection === collection);
+  return found && examples[found].id;
+}

@@ -22,12 +22,14 @@ export type Given = Record<string, unknown>;
 export type Headers = Record<string, Buffer | string | null | (Buffer | string | null)[]>;
 
 /** Headers as a record has them. */
-export const rawHeaders = (headers: Headers): Buffer =>
-  encodeHeaders(
-    Object.entries(headers).flatMap(([name, content]) =>
-      [content].flat().map((value) => ({ name, value: value === null ? null : Buffer.from(value) })),
-    ),
-  );
+export function rawHeaders(headers: Headers): Buffer {
+  const encoded: { name: string; value: Buffer | null }[] = [];
+  for (const [name, content] of Object.entries(headers)) {
+    const values = Array.isArray(content) ? content : [content];
+    for (const value of values) encoded.push({ name, value: value === null ? null : Buffer.from(value) });
+  }
+  return encodeHeaders(encoded);
+}
 
 export const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1'): KafkaRecord => ({
@@ -36,22 +38,31 @@ export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1
   headers: rawHeaders(headers),
   position,
 });
-export const structured = (changes: Given = {}, contentType?: string) =>
-  record(bytes({ ...attributes, data: tag, ...changes }), contentType ? { 'content-type': contentType } : {});
+export function structured(changes: Given = {}, contentType?: string): KafkaRecord {
+  const event = { ...attributes, data: tag, ...changes };
+  const headers: Headers = contentType === undefined ? {} : { 'content-type': contentType };
+  return record(bytes(event), headers);
+}
 /** The attributes of an event as headers, for the binary content mode. */
-export const ce = (changes: Given = {}): Headers =>
-  Object.fromEntries(
-    Object.entries({ ...attributes, ...changes })
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [`ce_${name}`, Buffer.from(String(value))]),
-  );
+export function ce(changes: Given = {}): Headers {
+  const headers: Headers = {};
+  for (const [name, value] of Object.entries({ ...attributes, ...changes })) {
+    if (value !== undefined) headers[`ce_${name}`] = Buffer.from(String(value));
+  }
+  return headers;
+}
 export const binary = (value: Buffer | null, changes: Given = {}, headers: Headers = {}) =>
   record(value, { 'content-type': 'application/json', ...ce(changes), ...headers });
 export const tagBytes = () => bytes(tag);
 
-export const withUpperCaseNames = (headers: Headers): Headers =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+export function withUpperCaseNames(headers: Headers): Headers {
+  const renamed: Headers = {};
+  for (const [name, value] of Object.entries(headers)) renamed[name.toUpperCase()] = value;
+  return renamed;
+}
 
 /** A record with the state of an entity of that kind. */
-export const withData = (kind: Kind, data: { id: string } & Record<string, unknown>) =>
-  record(bytes({ ...attributes, type: `support.${kind}.created.v1`, subject: data.id, data }), {}, data.id);
+export function withData(kind: Kind, data: { id: string } & Record<string, unknown>): KafkaRecord {
+  const event = { ...attributes, type: `support.${kind}.created.v1`, subject: data.id, data };
+  return record(bytes(event), {}, data.id);
+}

@@ -34,9 +34,20 @@ export const safeTopic: TopicSettings = {
 
 /** A partition without a record. */
 export const partitionFacts: GenerationFacts['partitions'][0] = {
-  ...{ topic: 'tags', partition: 0, applied: 0, position: 0, end: 0, lag: null, lagSeconds: null },
-  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null },
-  ...{ throttledMs: null, owner: null, release: null },
+  topic: 'tags',
+  partition: 0,
+  applied: 0,
+  position: 0,
+  end: 0,
+  lag: null,
+  lagSeconds: null,
+  recordsPerSecond: 0,
+  secondsLeft: null,
+  cause: null,
+  waitingSince: null,
+  throttledMs: null,
+  owner: null,
+  release: null,
 };
 
 /** Fields of `GenerationFacts` that differ from those of a sound generation. */
@@ -76,13 +87,14 @@ export const factsOf = (
   },
 });
 
+/** Facts that need no finding, about these generations, with changes. */
 export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Facts => ({
   now,
   deployment: 'source',
   registry: {
     _id: 'active',
     form: 1,
-    generation: generations.find(({ generation }) => generation.state === 'active')?.generation.number ?? 1,
+    generation: activeNumber(generations),
     since: before(9_000),
     revision: 1,
     lastNumber: 2,
@@ -105,17 +117,18 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   },
   replicas: [
     {
-      ...{
-        _id: 'a',
-        role: 'api',
-        host: 'h',
-        pid: 1,
-        release: '1',
-        generation: 1,
-        versions: [1],
-        traces: true,
-      },
-      ...{ inProgress: [], state: 'running', reason: null, at: now },
+      _id: 'a',
+      role: 'api',
+      host: 'h',
+      pid: 1,
+      release: '1',
+      generation: 1,
+      versions: [1],
+      traces: true,
+      inProgress: [],
+      state: 'running',
+      reason: null,
+      at: now,
     },
   ],
   noMajoritySince: null,
@@ -125,15 +138,38 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   ...changes,
 });
 
+function activeNumber(generations: GenerationFacts[]): number {
+  const active = generations.find(({ generation }) => generation.state === 'active');
+  return active ? active.generation.number : 1;
+}
+
 /** A projector of generation 1, with changes. */
 export const projector = (changes: Partial<Projector> = {}): Projector => ({
-  ...{ _id: 'p', role: 'projector', host: 'h', pid: 7, release: '1.0.0', joinedBy: '1.0.0+a' },
-  ...{ generation: 1, isPinned: true, duties: { sweep: null }, state: 'running', reason: null, at: now },
+  _id: 'p',
+  role: 'projector',
+  host: 'h',
+  pid: 7,
+  release: '1.0.0',
+  joinedBy: '1.0.0+a',
+  generation: 1,
+  isPinned: true,
+  duties: { sweep: null },
+  state: 'running',
+  reason: null,
+  at: now,
   ...changes,
 });
 
 /** A gap in the log of generation 1. */
 export const gap: LogGap = {
-  ...{ _id: '1/t/0', generation: 1, topic: 't', partition: 0, topicId: null, by: 'p', at: before(1) },
-  ...{ kind: 'deleted', from: 3, to: 7 },
+  _id: '1/t/0',
+  generation: 1,
+  topic: 't',
+  partition: 0,
+  topicId: null,
+  by: 'p',
+  at: before(1),
+  kind: 'deleted',
+  from: 3,
+  to: 7,
 };

@@ -13,9 +13,9 @@ const joinEpoch = 0;
 const leaveEpoch = -1;
 
 const compact = (text: string) => Buffer.concat([Buffer.from([text.length + 1]), Buffer.from(text)]);
-/** A null text or list, or an empty list of tags. */
+/** A null text or list. */
 const none = Buffer.from([0]);
-const emptyList = Buffer.from([1]);
+const noTags = Buffer.from([0]);
 const listOf = (text: string) => Buffer.concat([Buffer.from([2]), compact(text)]);
 
 const newMemberId = () => randomBytes(16).toString('base64url');
@@ -25,26 +25,29 @@ export async function createShareGroup(broker: string, groupId: string): Promise
   const memberId = newMemberId();
   for (const epoch of [joinEpoch, leaveEpoch]) {
     const topics = epoch === joinEpoch ? listOf(`${groupId}-topic`) : none;
-    const body = [compact(groupId), compact(memberId), int32(epoch), none, topics, none];
+    const noRack = none;
+    const body = [compact(groupId), compact(memberId), int32(epoch), noRack, topics, noTags];
     await sendHeartbeat(broker, shareHeartbeat, body);
   }
 }
 
 /** Joins a consumer group as a client with `group.protocol=consumer`. The broker is its coordinator. */
 export async function joinByConsumerProtocol(broker: string, groupId: string, topic: string): Promise<void> {
-  const rebalanceTimeoutMs = 60_000;
-  await sendHeartbeat(broker, consumerHeartbeat, [
-    ...[compact(groupId), compact(newMemberId()), int32(joinEpoch)],
-    // No instance id and no rack.
-    ...[none, none, int32(rebalanceTimeoutMs), listOf(topic)],
-    // No pattern of topics, no assignor, no owned partitions, no tags.
-    ...[none, none, emptyList, none],
-  ]);
+  const noInstanceId = none;
+  const noRack = none;
+  const rebalanceTimeoutMs = int32(60_000);
+  const noPattern = none;
+  const noAssignor = none;
+  const noOwnedPartitions = Buffer.from([1]);
+  const member = [compact(groupId), compact(newMemberId()), int32(joinEpoch), noInstanceId, noRack];
+  const subscription = [rebalanceTimeoutMs, listOf(topic), noPattern, noAssignor, noOwnedPartitions];
+  await sendHeartbeat(broker, consumerHeartbeat, [...member, ...subscription, noTags]);
 }
 
 async function sendHeartbeat(broker: string, { apiKey, version }: Heartbeat, body: Buffer[]): Promise<void> {
-  const correlationId = 1;
-  const header = [int16(apiKey), int16(version), int32(correlationId), int16(-1), none];
+  const correlationId = int32(1);
+  const noClientId = int16(-1);
+  const header = [int16(apiKey), int16(version), correlationId, noClientId, noTags];
   const answer = await askBroker(broker, Buffer.concat([...header, ...body]));
   // The code follows the correlation id, an empty list of tags, and the throttle time.
   assert.equal(answer.readInt16BE(4 + 1 + 4), 0, 'the broker accepts the heartbeat');

@@ -5,30 +5,34 @@ export type Process = { pid: number; parent: number; command: string };
 
 /** Returns the processes that a process has started, directly or through others. Leaves out zombies. */
 export function descendantsOf(pid: number): Process[] {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap(readProcess);
-  const found = new Set([pid]);
-  for (let before = 0; before < found.size;) {
-    before = found.size;
-    const started = all.filter(({ parent }) => found.has(parent));
-    for (const { pid: startedPid } of started) found.add(startedPid);
+  const byParent = Map.groupBy(runningProcesses(), ({ parent }) => parent);
+  const descendants: Process[] = [];
+  const unvisited = [pid];
+  for (const parent of unvisited) {
+    const children = byParent.get(parent) ?? [];
+    descendants.push(...children);
+    // The loop also visits the elements that it adds.
+    unvisited.push(...children.map((child) => child.pid));
   }
-  found.delete(pid);
-  return all.filter((process) => found.has(process.pid));
+  return descendants;
+}
+
+function runningProcesses(): Process[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(readProcess).filter((process) => process !== null);
 }
 
 /** Whether the process still runs, and no other process has taken over its number. */
 export const isRunning = ({ pid, command }: Process): boolean =>
-  readProcess(String(pid)).some((now) => now.command === command);
+  readProcess(String(pid))?.command === command;
 
-function readProcess(pid: string): Process[] {
+/** Null for a zombie, or if the process has ended. */
+function readProcess(pid: string): Process | null {
   try {
     const [, state, parent] = /^.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-    return state === 'Z' ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+    return state === 'Z' ? null : { pid: Number(pid), parent: Number(parent), command };
   } catch {
-    // The process has ended since its listing.
-    return [];
+    return null;
   }
 }

@@ -43,11 +43,7 @@ export async function reached(
     const before = missing.join();
     await eventually(
       async () => {
-        const positions = await readSavedPositions(control, generation);
-        missing = [...ends].flatMap(([key, end]) => {
-          const position = positions.get(key) ?? 0;
-          return position < end ? [`${key}: ${position} of ${end}`] : [];
-        });
+        missing = missingPositions(ends, await readSavedPositions(control, generation));
         return missing.join() !== before || notYet(missing);
       },
       fatal,
@@ -56,15 +52,27 @@ export async function reached(
   }
 }
 
+/** Names each partition whose position is below its end, with both. */
+function missingPositions(ends: Offsets, positions: Offsets): string[] {
+  const missing: string[] = [];
+  for (const [key, end] of ends) {
+    const position = positions.get(key) ?? 0;
+    if (position < end) missing.push(`${key}: ${position} of ${end}`);
+  }
+  return missing;
+}
+
 /**
  * Resolves once consumers of committed records can read past these records. Kafka acknowledges the end of a transaction
  * before each partition has its marker; until then the log ends before the transaction for them, and in `logEnds`.
  */
-export const untilStable = (admin: Admin, sent: RecordMetadata[]): Promise<void> =>
-  eventually(async () => {
-    const ends = await logEnds(admin, [...new Set(sent.map(({ topicName }) => topicName))]);
-    return sent.every(
-      ({ topicName, partition, baseOffset }) =>
-        (ends.get(`${topicName}/${partition}`) ?? 0) > Number(baseOffset),
-    );
+export async function untilStable(admin: Admin, sent: RecordMetadata[]): Promise<void> {
+  const topics = new Set(sent.map(({ topicName }) => topicName));
+  await eventually(async () => {
+    const ends = await logEnds(admin, [...topics]);
+    return sent.every(({ topicName, partition, baseOffset }) => {
+      const end = ends.get(`${topicName}/${partition}`) ?? 0;
+      return end > Number(baseOffset);
+    });
   });
+}

@@ -16,6 +16,28 @@ import { withConsumers } from './waiting-kafka.ts';
 /** The consumer sends a heartbeat in each tenth of its session: every two seconds. */
 const sessionTimeoutMs = 20_000;
 
+/** Applies records of a topic. `record` notes their values as seen, and returns the result of a chunk. */
+export type ApplyValues = (
+  topic: string,
+  record: () => AppliedChunk,
+  signal: AbortSignal,
+) => Promise<AppliedChunk>;
+
+export type TestConsumer = {
+  /** The errors that would end a projector. */
+  fatal: Error[];
+  /** The number of partitions that the group has assigned to the consumer. */
+  assigned: () => number;
+  /** The number of heartbeats that the group has answered. */
+  heartbeats: () => number;
+  /** The values of the applied records, in order. */
+  seen: (topic: string) => string[];
+  /** The applied position of the topic's first partition. */
+  position: (topic: string) => number | null;
+  /** Stops the consumer, which commits its applied positions. */
+  stop: () => Promise<void>;
+};
+
 /**
  * Runs the projector's consumer alone, in the group of the test environment. It keeps the values of the records in
  * `seen`, and writes no document.
@@ -23,32 +45,29 @@ const sessionTimeoutMs = 20_000;
 export async function startConsuming(
   testEnvironment: TestEnvironment,
   topics: string[],
-  apply: (topic: string, record: () => AppliedChunk, signal: AbortSignal) => Promise<AppliedChunk> = async (
-    _,
-    record,
-  ) => record(),
-) {
+  apply: ApplyValues = async (_, record) => record(),
+): Promise<TestConsumer> {
   const fatal: Error[] = [];
-  const seen = new Map<string, string[]>();
+  const seen = new Map<string, string[]>(topics.map((topic) => [topic, []]));
   const record = (topic: string, records: KafkaRecord[]): AppliedChunk => {
-    seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
+    for (const { value } of records) seen.get(topic)?.push(String(value));
     return { events: records.length, rejected: [], times: [] };
   };
   const logger = pino({ level: 'silent' });
   const kafka = createKafka(testEnvironment.config, logger);
   let heartbeats = 0;
-  const countingKafka = withConsumers(kafka, (consumer) => {
-    consumer.on(consumer.events.HEARTBEAT, () => {
+  const countingKafka = withConsumers(kafka, (created) => {
+    created.on(created.events.HEARTBEAT, () => {
       heartbeats += 1;
     });
-    return consumer;
+    return created;
   });
   const log = createLogClient(kafka);
   await log.connect();
   const { generation } = await ensureRegistry(testEnvironment.control);
   const controlId = await ensureControlId(testEnvironment.control);
   const { positions, prerequisitesOf } = anyOrder();
-  const consuming = await startConsumer({
+  const consumer = await startConsumer({
     kafka: countingKafka,
     log,
     admin: testEnvironment.admin,
@@ -73,19 +92,17 @@ export async function startConsuming(
     onFatal: (error) => fatal.push(error),
   });
   return {
-    consuming,
-    log,
     fatal,
-    /** The number of heartbeats that the group has answered. */
+    assigned: () => consumer.snapshot().length,
     heartbeats: () => heartbeats,
-    /** The values of the applied records, in order. */
-    seen: (topic: string): string[] => seen.get(topic) ?? [],
-    /** The applied position of the topic's first partition. */
-    position: (topic: string): number | null =>
-      consuming.snapshot().find((item) => item.topic === topic && item.partition === 0)?.position ?? null,
-    /** Stops the consumer, which commits its applied positions. */
+    seen: (topic) => seen.get(topic) ?? [],
+    position: (topic) => {
+      const partitions = consumer.snapshot();
+      const first = partitions.find((item) => item.topic === topic && item.partition === 0);
+      return first?.position ?? null;
+    },
     stop: async () => {
-      await consuming.stop(() => consuming.commit(consuming.snapshot()));
+      await consumer.stop(() => consumer.commit(consumer.snapshot()));
       await log.disconnect();
     },
   };

@@ -40,17 +40,21 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     logged.push(line);
   };
   const logger = pino({ level: 'error' }, { write });
-  const keys = (topicPartitions: TopicPartitions[]) =>
-    topicPartitions.flatMap(({ topic, partitions }) =>
-      partitions.map((partition) => partitionKey({ topic, partition })),
-    );
-  const change = (topicPartitions: unknown, by: (key: string) => void) => {
+  const keysOf = (topicPartitions: unknown): string[] => {
     if (fetchControlError) throw fetchControlError;
-    keys(topicPartitions as TopicPartitions[]).forEach(by);
+    const keys: string[] = [];
+    for (const { topic, partitions } of topicPartitions as TopicPartitions[]) {
+      for (const partition of partitions) keys.push(partitionKey({ topic, partition }));
+    }
+    return keys;
   };
   const consumer = {
-    pause: (topicPartitions: unknown) => change(topicPartitions, (key) => paused.add(key)),
-    resume: (topicPartitions: unknown) => change(topicPartitions, (key) => paused.delete(key)),
+    pause: (topicPartitions: unknown) => {
+      for (const key of keysOf(topicPartitions)) paused.add(key);
+    },
+    resume: (topicPartitions: unknown) => {
+      for (const key of keysOf(topicPartitions)) paused.delete(key);
+    },
     seek: ({ offset }: { offset: string }) => {
       seeks.push(offset);
     },
@@ -59,7 +63,7 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     {
       createPartition: createPartitionFactory({
         apply: (chunk, attempt) => {
-          applied.push(...chunk.records.map(({ position }) => position.offset));
+          for (const { position } of chunk.records) applied.push(position.offset);
           return apply(chunk, attempt);
         },
         waitForPrerequisites: createWaitForPrerequisites(positions, () => []),
@@ -70,9 +74,13 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     },
     consumer,
   );
-  let members = 0;
+  let memberCount = 0;
+  const newMember = () => {
+    memberCount += 1;
+    return `member ${memberCount}`;
+  };
   /** The only partition of a new assignment; by default, the process is a new member. */
-  const assign = (member = `member ${(members += 1)}`): Partition => {
+  const assign = (member = newMember()): Partition => {
     const [partition] = assignment.replace({ t: [0] }, member);
     if (!partition) throw new Error('nothing is assigned');
     return partition;

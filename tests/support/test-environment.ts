@@ -21,7 +21,7 @@ export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
 export async function createTestEnvironment(partitions = 3, servers: Servers = process.env) {
   const databases = await openDatabases(servers.MONGODB_URL);
   const { name } = databases;
-  const environment = {
+  const variables = {
     KAFKA_BROKERS: servers.KAFKA_BROKERS,
     MONGODB_URL: servers.MONGODB_URL,
     DATABASE_NAME: name,
@@ -29,7 +29,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
     CONSUMER_GROUP: name,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
   };
-  const result = projectorConfig(environment);
+  const result = projectorConfig(variables);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   // A projector of a test is pinned to its generation: an unpinned one would block a promotion.
   const config = { ...result.config, GENERATION: 1, CONSUMER_GROUP: name };
@@ -40,7 +40,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   await createTopics(admin, config.TOPIC_PREFIX, { partitions });
   return {
     ...databases,
-    environment,
+    variables,
     config,
     topics: topicsOf(config.TOPIC_PREFIX),
     kafka,

@@ -1,4 +1,4 @@
-import type { Attempt } from '../../services/projector/hand-over.ts';
+import type { AppliedChunk, Attempt } from '../../services/projector/hand-over.ts';
 import { rawBatch } from './example-responses.ts';
 import { received, startPartition } from './start-partition.ts';
 
@@ -10,18 +10,22 @@ export const until = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 1));
 };
 
+/** An attempt to apply the records at these offsets, which the test ends or fails. */
+type ControlledAttempt = Attempt & { offsets: number[]; end: () => void; fail: (error?: Error) => void };
+
 /** A partition at offset 5. The test decides when each attempt to apply a chunk fails or ends. */
 export function createTestPartition() {
-  type ControlledAttempt = Attempt & { offsets: number[]; end: () => void; fail: (error?: Error) => void };
   const attempts: ControlledAttempt[] = [];
   const applied: (number | null)[] = [];
   const partition = startPartition(5, {
-    apply: ({ records }, attempt) =>
-      new Promise((resolve, reject) => {
-        const offsets = records.map(({ position }) => position.offset);
-        const fail = (error = new Error('refused by MongoDB')) => reject(error);
-        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...attempt });
-      }),
+    apply: ({ records }, attempt) => {
+      const { promise, resolve, reject } = Promise.withResolvers<AppliedChunk>();
+      const offsets = records.map(({ position }) => position.offset);
+      const end = () => resolve(nothingApplied);
+      const fail = (error = new Error('refused by MongoDB')) => reject(error);
+      attempts.push({ ...attempt, offsets, end, fail });
+      return promise;
+    },
     onApplied: (self) => applied.push(self.position),
   });
   partition.receive(received([batch(8, 5, 7)], 9));

@@ -55,10 +55,12 @@ export function useProjector({
   const processes = new Set<Service>();
   const producers: Producer[] = [];
   const topic = (kind: Kind) => topicOf(kind, environment.config.TOPIC_PREFIX);
-  const fatal = () => [
-    ...[...running].flatMap((projector) => projector.fatal),
-    ...[...processes].flatMap((service) => service.failures()),
-  ];
+  const fatal = () => {
+    const errors: Error[] = [];
+    for (const projector of running) errors.push(...projector.fatal);
+    for (const service of processes) errors.push(...service.failures());
+    return errors;
+  };
 
   const start = async ({ settings, ...options }: ProjectorOptions = {}) => {
     const config = { ...environment.config, ...settings };
@@ -73,6 +75,16 @@ export function useProjector({
     for (const projector of running) await projector.stop();
     running.clear();
   };
+  const startProcess = (settings: Record<string, string> = {}) => {
+    const variables = { ...environment.variables, LOG_LEVEL: 'info', ...settings };
+    const projector = startService('projector', variables);
+    processes.add(projector);
+    const stopProjector: Service['stop'] = (signal) => {
+      processes.delete(projector);
+      return projector.stop(signal);
+    };
+    return { ...projector, stop: stopProjector };
+  };
   const send = (kind: Kind, ...messages: Message[]) =>
     environment.producer.send({ topic: topic(kind), messages });
 
@@ -86,7 +98,10 @@ export function useProjector({
     await Promise.all(producers.splice(0).map((producer) => producer.disconnect()));
   });
   const environment = useOpened(() => createTestEnvironment(partitions, servers()), { each });
-  before(() => Promise.all(Array.from({ length: projectors }, () => start())));
+  before(async () => {
+    const starts = Array.from({ length: projectors }, () => start());
+    await Promise.all(starts);
+  });
 
   return {
     environment,
@@ -98,75 +113,82 @@ export function useProjector({
     find: (kind: Kind, id: string) =>
       collectionOf<StoredDocument>(environment.database, kind).findOne({ _id: id }),
     /** The dead letters that stand unapplied, in the order of the ledger. */
-    deadLetters: (matches: (letter: StandingLetter) => boolean = () => true) =>
-      standingLetters(environment.control).then((letters) => letters.filter(matches)),
-    /** The committed offsets of the topic's partitions, added up. */
-    committed: async (kind: Kind) => {
-      const groupId = environment.config.CONSUMER_GROUP;
-      const [found] = await environment.admin.fetchOffsets({ groupId, topics: [topic(kind)] });
-      const offsets = (found?.partitions ?? []).map(({ offset }) => Math.max(0, Number(offset)));
-      return offsets.reduce((sum, offset) => sum + offset, 0);
+    deadLetters: async (matches: (letter: StandingLetter) => boolean = () => true) => {
+      const letters = await standingLetters(environment.control);
+      return letters.filter(matches);
     },
+    /** The committed offsets of the topic's partitions, added up. */
+    committed: (kind: Kind) => committedOffsets(environment, topic(kind)),
     /** Starts a projector in this process. `settings` override the settings of the environment. */
     start,
     stop,
     fatal,
     /** Starts a projector as a process. `applied` rejects if it ends before a test stops it. */
-    startProcess: (settings: Record<string, string> = {}) => {
-      const projector = startService('projector', {
-        ...environment.environment,
-        LOG_LEVEL: 'info',
-        ...settings,
-      });
-      processes.add(projector);
-      const stopProjector: Service['stop'] = (signal) => {
-        processes.delete(projector);
-        return projector.stop(signal);
-      };
-      return { ...projector, stop: stopProjector };
-    },
+    startProcess,
     /** Connects another producer. With a `transactionalId`, it can open transactions. */
-    connectProducer: async (options: ProducerConfig = {}) => {
-      const producer = environment.kafka.producer({
-        allowAutoTopicCreation: false,
-        maxInFlightRequests: 1,
-        idempotent: options.transactionalId !== undefined,
-        // The longest that brokers accept: they abort a transaction that is open for longer.
-        transactionTimeout: 900_000,
-        ...options,
-      });
-      await producer.connect();
+    connectProducer: async (options?: ProducerConfig) => {
+      const producer = await connectProducer(environment, options);
       producers.push(producer);
       return producer;
     },
-    cli: (...args: string[]) => runCli(environment.environment, args),
+    cli: (...args: string[]) => runCli(environment.variables, args),
     /** Deletes the records of the topic's first partition before an offset. */
-    deleteRecords: async (kind: Kind, offset: number) => {
-      // Kafka refuses to delete records of a topic that is only compacted.
-      await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
-      const deletedTo = [{ partition: 0, offset: String(offset) }];
-      await environment.admin.deleteTopicRecords({ topic: topic(kind), partitions: deletedTo });
-    },
+    deleteRecords: (kind: Kind, offset: number) => deleteRecords(environment, topic(kind), offset),
     /** Deletes the topic and creates it again, empty; by default with the same number of partitions. */
-    recreateTopic: async (kind: Kind, count = partitions) => {
-      const { admin, config } = environment;
-      await admin.deleteTopics({ topics: [topic(kind)] });
-      await eventually(async () => !(await admin.listTopics()).includes(topic(kind)));
-      await createTopics(admin, config.TOPIC_PREFIX, { partitions: count });
-      await logEnds(admin, [topic(kind)]);
-    },
+    recreateTopic: (kind: Kind, count = partitions) => recreateTopic(environment, topic(kind), count),
     alterTopic: (kind: Kind, settings: Record<string, string>) =>
       alterTopic(environment, topic(kind), settings),
   };
 }
 
+async function connectProducer({ kafka }: TestEnvironment, options: ProducerConfig = {}) {
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: 1,
+    idempotent: options.transactionalId !== undefined,
+    // The longest that brokers accept: they abort a transaction that is open for longer.
+    transactionTimeout: 900_000,
+    ...options,
+  });
+  await producer.connect();
+  return producer;
+}
+
+async function committedOffsets({ admin, config }: TestEnvironment, topic: string): Promise<number> {
+  const groupId = config.CONSUMER_GROUP;
+  const found = await admin.fetchOffsets({ groupId, topics: [topic] });
+  let sum = 0;
+  for (const { partitions } of found) {
+    // Kafka answers -1 for a partition without a committed offset.
+    for (const { offset } of partitions) sum += Math.max(0, Number(offset));
+  }
+  return sum;
+}
+
+async function deleteRecords(environment: TestEnvironment, topic: string, offset: number) {
+  // Kafka refuses to delete records of a topic that is only compacted.
+  await alterTopic(environment, topic, { 'cleanup.policy': 'compact,delete' });
+  const deletedTo = [{ partition: 0, offset: String(offset) }];
+  await environment.admin.deleteTopicRecords({ topic, partitions: deletedTo });
+}
+
+async function recreateTopic({ admin, config }: TestEnvironment, topic: string, partitions: number) {
+  await admin.deleteTopics({ topics: [topic] });
+  await eventually(async () => {
+    const topics = await admin.listTopics();
+    return !topics.includes(topic);
+  });
+  await createTopics(admin, config.TOPIC_PREFIX, { partitions });
+  await logEnds(admin, [topic]);
+}
+
 async function alterTopic(
   { admin, config }: TestEnvironment,
-  name: string,
+  topic: string,
   settings: Record<string, string>,
 ) {
-  const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-  const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
   await admin.alterConfigs({ validateOnly: false, resources });
   await untilEnforced(config.KAFKA_BROKERS[0] ?? '');
 }
