@@ -11,11 +11,11 @@ import {
 import { commandsIn } from '../operations/deployment.ts';
 import { configs } from './config.ts';
 import { type Context, type Output, type SelectVerb, withMongo } from './context.ts';
-import { type OperatorVerb, outputOfRefusal, withKafkaAndMongo } from './operate.ts';
+import { outputRefusal, withKafkaAndMongo } from './operate.ts';
 import { exampleHelp, jsonOption, wholeNumber, whyOption } from './options.ts';
-import { type Json, lines, output } from './output.ts';
+import { type Flag, type Json, lines, output } from './output.ts';
 
-type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefined };
+type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: Flag };
 
 export function addAccept(program: Command, select: SelectVerb): void {
   program
@@ -38,20 +38,22 @@ export function addAccept(program: Command, select: SelectVerb): void {
     )
     .addHelpText('after', exampleHelp('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {
-      const verb = needsKafka.includes(finding) ? withKafkaAndMongo(acceptOnKafka) : acceptOnMongo;
+      const verb = needsKafka.includes(finding) ? acceptOnKafka : acceptOnMongo;
       select(verb, { finding, generation, ...options });
     });
 }
 
-const acceptOnKafka: OperatorVerb<Options> = (deps, options) => accept({ ...deps, kafka: deps }, options);
+function acceptOnKafka(context: Context, options: Options): Promise<Output> {
+  return withKafkaAndMongo(context, options, (deps) => accept({ ...deps, kafka: deps }, options));
+}
 
-const acceptOnMongo = (context: Context, options: Options): Promise<Output> => {
+function acceptOnMongo(context: Context, options: Options): Promise<Output> {
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, (deps) =>
-    accept({ ...deps, topics, kafka: null }, options).catch(outputOfRefusal(context, options)),
+    outputRefusal(context, options, () => accept({ ...deps, topics, kafka: null }, options)),
   );
-};
+}
 
 async function accept(deps: AcceptDeps, options: Options): Promise<Output> {
   const accepted = await acceptFinding(deps, options);

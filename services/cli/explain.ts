@@ -8,8 +8,8 @@ import type { Explanation } from '../operations/explain/explanation.ts';
 import { documentRows, type Ingredient, ingredients, notFoundText } from '../operations/explain/rows.ts';
 import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
-import type { SelectVerb } from './context.ts';
-import { type ControlVerb, type ReadModelVerb, withControlDatabase, withReadModel } from './operate.ts';
+import type { Context, Output, SelectVerb } from './context.ts';
+import { withControlDatabase, withReadModel } from './operate.ts';
 import { exampleHelp, jsonOption } from './options.ts';
 import { type Json, lines, output, rows } from './output.ts';
 
@@ -24,7 +24,7 @@ export function addExplain(program: Command, select: SelectVerb): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if there is no document and no dead letter.')
     .addHelpText('after', exampleHelp('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((id, options) => select(withReadModel(printExplanation), { ...options, id }));
+    .action((id, options) => select(printExplanation, { id, ...options }));
 }
 
 export function addTrace(program: Command, select: SelectVerb): void {
@@ -34,7 +34,7 @@ export function addTrace(program: Command, select: SelectVerb): void {
     .argument('<Request-Id>', 'from the Request-Id header of the response', parseRequestId)
     .addOption(jsonOption())
     .addHelpText('after', exampleHelp('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((requestId, options) => select(withControlDatabase(printTrace), { requestId, ...options }));
+    .action((requestId, options) => select(printTrace, { requestId, ...options }));
 }
 
 function parseRequestId(text: string): string {
@@ -42,19 +42,23 @@ function parseRequestId(text: string): string {
   throw new InvalidArgumentError('A request id is req_ and 26 characters.');
 }
 
-const printTrace: ControlVerb<Json & { requestId: string }> = async ({ control }, options) => {
-  const trace = await readTrace(control, options.requestId);
-  return output(options, trace, rows(traceRows(trace)));
-};
+function printTrace(context: Context, options: Json & { requestId: string }): Promise<Output> {
+  return withControlDatabase(context, async ({ control }) => {
+    const trace = await readTrace(control, options.requestId);
+    return output(options, trace, rows(traceRows(trace)));
+  });
+}
 
-const printExplanation: ReadModelVerb<Json & { id: string }> = async (deps, options) => {
-  const { control, cli } = deps;
-  const isRequest = requestIdShape.test(options.id);
-  const id = isRequest ? idInTrace(await readTrace(control, options.id)) : options.id;
-  const explanation = await explain(deps, id);
-  const isUnknown = explanation.documents.length + explanation.refused.length === 0;
-  return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
-};
+function printExplanation(context: Context, options: Json & { id: string }): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { control, cli } = deps;
+    const isRequest = requestIdShape.test(options.id);
+    const id = isRequest ? idInTrace(await readTrace(control, options.id)) : options.id;
+    const explanation = await explain(deps, id);
+    const isUnknown = explanation.documents.length + explanation.refused.length === 0;
+    return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
+  });
+}
 
 function renderExplanation(explanation: Explanation, cli: string): string {
   const { documents, now } = explanation;

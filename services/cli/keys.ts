@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { rateLimitMax } from '../../shared/documents/api-key.ts';
 import { digits } from '../../shared/runtime/counted.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
-import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
+import { type CreatedKey, createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
 import { areBlocksLost, blockKey, type ListedKey, listKeys, unblockKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
 import {
@@ -14,9 +14,9 @@ import {
   type SelectVerb,
   withKafka,
 } from './context.ts';
-import { type ReadModelVerb, withReadModel } from './operate.ts';
+import { withReadModel } from './operate.ts';
 import { exampleHelp, jsonOption, parseName, parseOrgId, wholeNumber, whyOption } from './options.ts';
-import { inOneColumn, type Json, lines, output } from './output.ts';
+import { type Flag, inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, select: SelectVerb): void {
   const group = program
@@ -29,7 +29,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
     .addHelpText('after', exampleHelp('keys list --org org_1'))
-    .action((options) => select(withReadModel(list), options));
+    .action((options) => select(list, options));
   addCreate(group, select);
   group
     .command('archive')
@@ -44,7 +44,7 @@ export function addKeys(program: Command, select: SelectVerb): void {
         'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', exampleHelp('keys archive key_01K3QZ8M4T'))
-    .action((id, options) => select(withReadModel(archive), { id, ...options }));
+    .action((id, options) => select(archive, { id, ...options }));
   group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
@@ -56,13 +56,13 @@ export function addKeys(program: Command, select: SelectVerb): void {
         'refuses whatever other key has it, even once this key is deleted.',
     )
     .addHelpText('after', exampleHelp('keys block key_1 --why "leaked in a public repository"'))
-    .action((id, options) => select(withReadModel(blockVerb), { id, ...options }));
+    .action((id, options) => select(block, { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', exampleHelp('keys unblock key_1'))
-    .action((id) => select(withReadModel(unblock), { id }));
+    .action((id) => select(unblock, { id }));
 }
 
 function addCreate(group: Command, select: SelectVerb): void {
@@ -95,14 +95,11 @@ const orgOption = (description: string) => new Option('--org <id>', description)
 function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
   const config = configs.kafka(context.environment);
   return withProducer(context, config, async (deps) => {
-    await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key, async (created) => {
-      const { text } = output(
-        { json },
-        created,
-        lines([`${created.id} of ${created.orgId}: ${created.token}`]),
-      );
-      await context.terminal.print(text);
-    });
+    const printToken = async (created: CreatedKey): Promise<void> => {
+      const line = `${created.id} of ${created.orgId}: ${created.token}`;
+      await context.terminal.print(output({ json }, created, lines([line])).text);
+    };
+    await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key, printToken);
     return { text: '', exitCode: 0 };
   });
 }
@@ -122,51 +119,60 @@ const withProducer = (context: Context, config: KafkaConfig, use: (deps: Publish
 
 const nameShownMax = 60;
 
-type ArchiveOptions = Json & { id: string; yes?: true | undefined; dryRun?: true | undefined };
+type ArchiveOptions = Json & { id: string; yes?: Flag; dryRun?: Flag };
 
-const archive: ReadModelVerb<ArchiveOptions> = async (deps, options, context) => {
-  const { id, yes, dryRun } = options;
-  const config = configs.kafka(context.environment);
-  const key = await readArchivable(deps, id);
-  const archived = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0) =>
-    output(options, { id, orgId: key.orgId, archivedAt }, lines([`${id} of ${key.orgId} ${text}`]), exitCode);
-  if (key.state.archivedAt) {
-    const since = key.state.archivedAt.toISOString();
-    return archived(since, `is archived since ${since}`);
-  }
-  if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
-  // A name of a thousand characters could otherwise push the organization off the screen, or imitate another one.
-  const name = JSON.stringify(key.state.name.slice(0, nameShownMax));
-  const question = `Archive the key ${id} of ${JSON.stringify(key.orgId)}, named ${name}, for good?`;
-  if (!yes && !(await confirmOrThrow(context.terminal, 'archive', question)))
-    return archived(null, 'was not archived', 1);
-  return withProducer(context, config, async (publish) =>
-    archived(
-      await archiveKey({ ...publish, ...deps }, key),
-      'is archived; every replica refuses it within 6 seconds after a projector has applied the event',
-    ),
-  );
-};
+function archive(context: Context, options: ArchiveOptions): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { id, yes, dryRun } = options;
+    const config = configs.kafka(context.environment);
+    const key = await readArchivable(deps, id);
+    const answer = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0): Output => {
+      const value = { id, orgId: key.orgId, archivedAt };
+      return output(options, value, lines([`${id} of ${key.orgId} ${text}`]), exitCode);
+    };
+    if (key.state.archivedAt) {
+      const since = key.state.archivedAt.toISOString();
+      return answer(since, `is archived since ${since}`);
+    }
+    if (dryRun) return answer(null, 'would be archived. Dry run: nothing was changed');
+    // A name of a thousand characters could otherwise push the organization off the screen, or imitate another one.
+    const name = JSON.stringify(key.state.name.slice(0, nameShownMax));
+    const question = `Archive the key ${id} of ${JSON.stringify(key.orgId)}, named ${name}, for good?`;
+    if (!yes && !(await confirmOrThrow(context.terminal, 'archive', question)))
+      return answer(null, 'was not archived', 1);
+    return withProducer(context, config, async (publish) => {
+      const archivedAt = await archiveKey({ ...publish, ...deps }, key);
+      const effect = 'every replica refuses it within 6 seconds after a projector has applied the event';
+      return answer(archivedAt, `is archived; ${effect}`);
+    });
+  });
+}
 
-const list: ReadModelVerb<Json & { org?: string | undefined }> = async (deps, options) => {
-  const keys = await listKeys(deps, options.org);
-  if (await areBlocksLost(deps.control))
-    deps.report(
-      'the collection blocked_keys is lost: the API refuses every key, and the list lacks the blocks',
-    );
-  return output(options, keys, lines(keys.map(renderKey)) || 'no keys\n');
-};
+function list(context: Context, options: Json & { org?: string | undefined }): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const keys = await listKeys(deps, options.org);
+    if (await areBlocksLost(deps.control))
+      deps.report(
+        'the collection blocked_keys is lost: the API refuses every key, and the list lacks the blocks',
+      );
+    return output(options, keys, lines(keys.map(renderKey)) || 'no keys\n');
+  });
+}
 
-const blockVerb: ReadModelVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
-  const block = await blockKey(deps, id, { by: deps.by, why });
-  const text = `${block._id} of ${block.orgId} is ${blockText(block)}; every replica refuses it within 6 seconds`;
-  return { text: lines([text]), exitCode: 0 };
-};
+function block(context: Context, { id, why }: { id: string; why: string }): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const stored = await blockKey(deps, id, { by: deps.by, why });
+    const text = `${stored._id} of ${stored.orgId} is ${blockText(stored)}; every replica refuses it within 6 seconds`;
+    return { text: lines([text]), exitCode: 0 };
+  });
+}
 
-const unblock: ReadModelVerb<{ id: string }> = async (deps, { id }) => {
-  await unblockKey(deps, id);
-  return { text: lines([`${id} is no longer blocked`]), exitCode: 0 };
-};
+function unblock(context: Context, { id }: { id: string }): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    await unblockKey(deps, id);
+    return { text: lines([`${id} is no longer blocked`]), exitCode: 0 };
+  });
+}
 
 const blockText = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>
   `blocked since ${new Date(at).toISOString()} by ${by} (${why})`;

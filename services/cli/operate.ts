@@ -10,55 +10,61 @@ import { configs, type ControlConfig } from './config.ts';
 import { connectKafka, type Context, type MongoDeps, type Output, withKafka, withMongo } from './context.ts';
 import { type Json, lines, output } from './output.ts';
 
+/** `config` contains the settings of a verb that uses only MongoDB. */
 type ControlDeps = MongoDeps<ControlConfig>;
 
-export type ControlVerb<O> = (deps: ControlDeps, options: O, context: Context) => Promise<Output>;
-
-/** Connects a verb that needs no Kafka and no read model. Returns a function for `SelectVerb`, as the next two do. */
-export function withControlDatabase<O>(run: ControlVerb<O>) {
-  return (context: Context, options: O): Promise<Output> =>
-    withMongo(context, configs.mongo(context.environment), (deps) => run(deps, options, context));
+/** Connects to MongoDB, for a verb that needs no Kafka and no read model. */
+export function withControlDatabase<T>(context: Context, use: (deps: ControlDeps) => Promise<T>): Promise<T> {
+  return withMongo(context, configs.mongo(context.environment), use);
 }
 
 /** `database` contains the documents of the served generation. */
 export type ServedDeps = ControlDeps & { database: Db };
 
-export type ReadModelVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
-
-/** Connects a verb that needs no Kafka. Throws if the database has no read model, because its name may be wrong. */
-export function withReadModel<O>(run: ReadModelVerb<O>) {
-  return withControlDatabase<O>(async (deps, options, context) => {
+/** Connects to MongoDB. Throws if the database has no read model, because its name may be wrong. */
+export function withReadModel<T>(context: Context, use: (deps: ServedDeps) => Promise<T>): Promise<T> {
+  return withControlDatabase(context, async (deps) => {
     const { generation } = await requireRegistry(deps.control);
     const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
-    return run({ ...deps, database }, options, context);
+    return use({ ...deps, database });
   });
 }
 
-export type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
-
-/** Connects a verb to Kafka and MongoDB. If the verb is refused, prints the refusal, with exit code 1. */
-export function withKafkaAndMongo<O extends Json>(run: OperatorVerb<O>) {
-  return (context: Context, options: O): Promise<Output> => {
-    const config = configs.everything(context.environment);
-    const topics = topicsOf(config.TOPIC_PREFIX);
-    return withKafka(context, config, (kafka, logger) =>
-      withMongo(context, config, (deps) => {
-        const onStep = (step: string) => logger.debug({ verb: context.verb, step }, 'step');
-        const running = run({ ...deps, ...kafka, topics, onStep }, options);
-        return running.catch(outputOfRefusal(context, options));
-      }),
-    );
-  };
+/** Connects to Kafka and MongoDB. If the verb is refused, returns the refusal as its output. */
+export function withKafkaAndMongo(
+  context: Context,
+  options: Json,
+  use: (deps: OperatorDeps) => Promise<Output>,
+): Promise<Output> {
+  const config = configs.everything(context.environment);
+  const topics = topicsOf(config.TOPIC_PREFIX);
+  return withKafka(context, config, (kafka, logger) =>
+    withMongo(context, config, (deps) => {
+      const onStep = (step: string) => logger.debug({ verb: context.verb, step }, 'step');
+      return outputRefusal(context, options, () => use({ ...deps, ...kafka, topics, onStep }));
+    }),
+  );
 }
 
-/** Returns the output of a refused verb. Throws every other error again. */
-export const outputOfRefusal = (context: Context, options: Json) => (error: unknown) => {
-  if (!(error instanceof RebuildRefused)) throw error;
-  const { summary, verb, details } = error;
+/** Runs a verb. If it is refused, returns the refusal as its output, with exit code 1. */
+export async function outputRefusal(
+  context: Context,
+  options: Json,
+  run: () => Promise<Output>,
+): Promise<Output> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof RebuildRefused) return renderRefusal(context, options, error);
+    throw error;
+  }
+}
+
+function renderRefusal(context: Context, options: Json, { summary, verb, details }: RebuildRefused): Output {
   const refused = verb === null ? summary : `${summary}: ${context.cli} ${verb}`;
   const text = lines([`${context.verb} refused: ${refused}`, ...details]);
   return output(options, { refused: [refused, ...details].join('\n') }, text, 1);
-};
+}
 
 type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by' | 'report'> & {
   read: ReadFacts;

@@ -2,7 +2,10 @@ import { digits } from '../../shared/runtime/counted.ts';
 import type { Row } from '../operations/row.ts';
 import type { Output } from './context.ts';
 
-export type Json = { json?: true | undefined };
+/** An option without a value. */
+export type Flag = true | undefined;
+
+export type Json = { json?: Flag };
 
 /**
  * Matches a character that a terminal shows as it is: a letter, a mark, a number, punctuation, a symbol or the blank.

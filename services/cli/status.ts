@@ -5,10 +5,10 @@ import { type Report, watchReports } from '../operations/report.ts';
 import type { Context, Output, SelectVerb } from './context.ts';
 import { withStatusFacts } from './operate.ts';
 import { exampleHelp, jsonOption } from './options.ts';
-import { type Json, lines, output, table } from './output.ts';
+import { type Flag, type Json, lines, output, table } from './output.ts';
 import { renderReport } from './render-report.ts';
 
-type StatusOptions = Json & { partitions?: true | undefined; check?: true | undefined };
+type StatusOptions = Json & { partitions?: Flag; check?: Flag };
 
 export function addStatus(program: Command, select: SelectVerb): void {
   program

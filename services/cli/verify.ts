@@ -3,10 +3,10 @@ import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import type { DifferingDocument, VerifyResult } from '../operations/verify/result.ts';
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
-import { type Context, type SelectVerb, UsageError } from './context.ts';
-import { outputOfRefusal, withReadModel } from './operate.ts';
+import { type Context, type Output, type SelectVerb, UsageError } from './context.ts';
+import { outputRefusal, type ServedDeps, withReadModel } from './operate.ts';
 import { exampleHelp, jsonOption, wholeNumber, whyOption } from './options.ts';
-import { inOneColumn, type Json, lines, output } from './output.ts';
+import { type Flag, inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addVerify(program: Command, select: SelectVerb): void {
   program
@@ -44,27 +44,31 @@ export function addVerify(program: Command, select: SelectVerb): void {
 type Options = Json & {
   kind?: Kind | undefined;
   ids: string[];
-  repair?: true | undefined;
+  repair?: Flag;
   pace?: number | undefined;
   after?: string | undefined;
   timeout: number;
   why: string;
 };
 
-async function verify(context: Context, options: Options) {
-  const { kind, ids, repair: isRepair = false, after, timeout: timeoutSeconds } = options;
+async function verify(context: Context, options: Options): Promise<Output> {
+  const { kind, ids, after } = options;
   if (after !== undefined && (!kind || ids.length > 0))
     throw new UsageError('--after takes a kind, and no ids');
-  const connected = withReadModel<Options>(async (deps) => {
-    const result = await verifyDocuments(deps, { ...options, isRepair, timeoutSeconds });
-    const areAllRight = result.differing === result.repaired && result.absent.length === 0;
-    if (!isRepair && result.differing > 0) {
-      const command = [deps.cli, 'verify', ...(kind ? [kind, ...ids] : []), '--repair'];
-      deps.report(`to join the wrong documents again: ${command.join(' ')}`);
-    }
-    return output(options, result, renderVerified(result, options), areAllRight ? 0 : 1);
-  });
-  return connected(context, options).catch(outputOfRefusal(context, options));
+  return outputRefusal(context, options, () =>
+    withReadModel(context, (deps) => printVerified(deps, options)),
+  );
+}
+
+async function printVerified(deps: ServedDeps, options: Options): Promise<Output> {
+  const { kind, ids, repair: isRepair = false, timeout: timeoutSeconds } = options;
+  const result = await verifyDocuments(deps, { ...options, isRepair, timeoutSeconds });
+  if (!isRepair && result.differing > 0) {
+    const command = [deps.cli, 'verify', ...(kind ? [kind, ...ids] : []), '--repair'];
+    deps.report(`to join the wrong documents again: ${command.join(' ')}`);
+  }
+  const areAllRight = result.differing === result.repaired && result.absent.length === 0;
+  return output(options, result, renderVerified(result, options), areAllRight ? 0 : 1);
 }
 
 export function renderVerified(

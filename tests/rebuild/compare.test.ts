@@ -15,7 +15,7 @@ describe('two generations of one log', () => {
   const builds = useTwoBuilds();
   const collection: typeof builds.collection = (...of) => builds.collection(...of);
   const runCompare = (expect: Expectation[] = []) =>
-    builds.rebuild.run(verbs.compare, { generation: 2, expect });
+    builds.rebuild.run(verbs.printComparison, { generation: 2, expect });
 
   /** Changes a document of the build, or deletes it if the update is null, while `use` runs. */
   const withChange = async <T>(

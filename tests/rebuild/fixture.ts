@@ -1,4 +1,4 @@
-import type { OperatorVerb } from '../../services/cli/operate.ts';
+import type { Output } from '../../services/cli/context.ts';
 import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { readFactsToAct } from '../../services/operations/facts.ts';
@@ -56,6 +56,9 @@ export const activeAndReady = () => [
 ];
 
 export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
+
+/** A verb of the CLI without its connections. */
+type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
 
 export const useRebuild = (): Rebuild => useOpened(openRebuild);
 

@@ -202,7 +202,7 @@ test('an operator can accept older data of the active generation while a replica
 });
 
 const promoteOptions = { generation: 2, timeout: 0, why: 'test' };
-const promote = () => rebuild.runJson(verbs.createSwitchVerb('promote'), promoteOptions);
+const promote = () => rebuild.runJson(verbs.printPromotion, promoteOptions);
 
 test('`rebuild promote` exits with code 1 if the promotion is refused', async () => {
   await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'ready')]);
@@ -216,10 +216,7 @@ test('`rebuild promote` exits with code 1 while a replica serves another generat
     exitCode: 1,
     output: { outcome: 'promoted', waiting: [{ pid: 41 }] },
   });
-  const dryRun = await rebuild.runJson(verbs.createSwitchVerb('promote'), {
-    ...promoteOptions,
-    dryRun: true,
-  });
+  const dryRun = await rebuild.runJson(verbs.printPromotion, { ...promoteOptions, dryRun: true });
   expect(dryRun).toMatchObject({ exitCode: 1, output: { outcome: 'was-active', waiting: [{ pid: 41 }] } });
   await rebuild.control.collection('processes').updateOne({}, { $set: { generation: 2 } });
   expect(await promote()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });

@@ -81,7 +81,7 @@ describe('rebuild status', () => {
       return log.read(topics);
     };
     const awaited = await rebuild.run(
-      verbs.awaitGeneration,
+      verbs.printReadiness,
       { generation: 2, timeout: 0 },
       { log: { ...log, read } },
     );
@@ -137,8 +137,8 @@ describe('rebuild await', () => {
     await arrange();
     // Only the command that exits with code 1 waits until its time is up.
     const options = { generation: 2, timeout: exitCode === 1 ? 0 : 600 };
-    expect(await rebuild.runJson(verbs.awaitGeneration, options)).toMatchObject({ exitCode, output });
-    expect((await rebuild.run(verbs.awaitGeneration, options)).text).toContain(text);
+    expect(await rebuild.runJson(verbs.printReadiness, options)).toMatchObject({ exitCode, output });
+    expect((await rebuild.run(verbs.printReadiness, options)).text).toContain(text);
   });
 });
 

@@ -13,7 +13,6 @@ import {
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
 import type { SelectVerb } from '../context.ts';
-import { withReadModel } from '../operate.ts';
 import { exampleHelp, jsonOption, parseOrgId, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
@@ -54,7 +53,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', exampleHelp('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json, ...filter }) => select(withReadModel(verbs.list), { filter, limit, json }));
+    .action(({ limit, json, ...filter }) => select(verbs.list, { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
@@ -66,7 +65,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
       '\nThe bytes of a record above 8 MB, or beyond the share of its topic, are in Kafka alone.',
     )
     .addHelpText('after', exampleHelp('dead-letters show support.contacts/0/17@1795503600000'))
-    .action((id, options) => select(withReadModel(verbs.show), { id, ...options }));
+    .action((id, options) => select(verbs.show, { id, ...options }));
   addRedrive(group, select);
   addPurge(group, select);
   addSkip(group, select);
@@ -89,8 +88,8 @@ function addRedrive(group: Command, select: SelectVerb): void {
         'dead-letters redrive --topic support.contacts --dry-run',
       ),
     )
-    .action((ids, { dryRun, json, ...options }, verb) =>
-      select(withReadModel(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
+    .action((ids, { dryRun, json, ...selectors }, verb) =>
+      select(verbs.redrive, { selection: selectionOf(verb, ids, selectors), dryRun, json }),
     );
 }
 
@@ -105,8 +104,8 @@ function addPurge(group: Command, select: SelectVerb): void {
         'again stores no dead letter.',
     )
     .addHelpText('after', exampleHelp('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
-    .action((ids, { yes, dryRun, json, ...options }, verb) =>
-      select(withReadModel(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
+    .action((ids, { yes, dryRun, json, ...selectors }, verb) =>
+      select(verbs.purge, { selection: selectionOf(verb, ids, selectors), yes, dryRun, json }),
     );
 }
 
@@ -130,7 +129,7 @@ function addSkip(group: Command, select: SelectVerb): void {
       'after',
       exampleHelp('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'),
     )
-    .action((place, options) => select(withReadModel(skip), { place, ...options }));
+    .action((place, options) => select(skip, { place, ...options }));
 }
 
 /** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */
@@ -165,7 +164,7 @@ function parseId(text: string): string {
   );
 }
 
-const appendId = (text: string, before: string[] | undefined): string[] => [...(before ?? []), parseId(text)];
+const appendId = (text: string, previous: string[] = []): string[] => [...previous, parseId(text)];
 
 function parseInstantOption(text: string): Date {
   const instant = parseInstant(text);

@@ -24,9 +24,16 @@ import { shellWord } from '../../operations/deployment.ts';
 import type { Row } from '../../operations/row.ts';
 import { toBuffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
-import { confirmOrThrow, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
-import type { ReadModelVerb, ServedDeps } from '../operate.ts';
-import { asJson, type Json, lines, output, rows } from '../output.ts';
+import {
+  confirmOrThrow,
+  type Context,
+  type Output,
+  type Terminal,
+  UsageError,
+  withKafka,
+} from '../context.ts';
+import { type ServedDeps, withReadModel } from '../operate.ts';
+import { asJson, type Flag, type Json, lines, output, rows } from '../output.ts';
 
 /** Throws a usage error for a topic that the settings do not name. `option` is the option that names the topic. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
@@ -39,15 +46,16 @@ function requireTopic({ topic }: DeadLetterFilter, config: ServedDeps['config'])
   if (topic !== undefined) requireKnownTopic(topic, config, '--topic: ');
 }
 
-export const list: ReadModelVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (
-  deps,
-  options,
-) => {
-  const { filter, limit } = options;
-  requireTopic(filter, deps.config);
-  const found = await listDeadLetters(deps, filter, { limit });
-  return output(options, found, renderList(found, filter, deps.cli));
-};
+type ListOptions = Json & { filter: DeadLetterFilter; limit: number };
+
+export function list(context: Context, options: ListOptions): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { filter, limit } = options;
+    requireTopic(filter, deps.config);
+    const found = await listDeadLetters(deps, filter, { limit });
+    return output(options, found, renderList(found, filter, deps.cli));
+  });
+}
 
 const detailLengthMax = 76;
 
@@ -75,21 +83,21 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, filter: Dead
   ]);
 }
 
-export const show: ReadModelVerb<Json & { id: string; raw?: true | undefined }> = async (
-  deps,
-  options,
-  { terminal },
-) => {
-  const { id, raw, json } = options;
-  const deadLetter = await readDeadLetter(deps.control, id);
-  if (raw) return showRaw(terminal, deadLetter, json ?? false);
-  const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
-  const next = verbFor(details.reason);
-  const note = next === 'purge' ? ' (no release can apply it)' : '';
-  const command = `${deps.cli} dead-letters ${next} ${shellWord(id)}${note}`;
-  const raws: Row = ['bytes', details.bytes === null ? null : '--raw prints them'];
-  return output(options, details, rows([...deadLetterRows(details), ['next', command], raws]));
-};
+type ShowOptions = Json & { id: string; raw?: Flag };
+
+export function show(context: Context, options: ShowOptions): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { id, raw, json } = options;
+    const deadLetter = await readDeadLetter(deps.control, id);
+    if (raw) return showRaw(context.terminal, deadLetter, json ?? false);
+    const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
+    const next = verbFor(details.reason);
+    const note = next === 'purge' ? ' (no release can apply it)' : '';
+    const command = `${deps.cli} dead-letters ${next} ${shellWord(id)}${note}`;
+    const raws: Row = ['bytes', details.bytes === null ? null : '--raw prints them'];
+    return output(options, details, rows([...deadLetterRows(details), ['next', command], raws]));
+  });
+}
 
 /**
  * Outputs the original bytes of a record: the bytes of its value or, as JSON, its key, headers and value in base64.
@@ -109,50 +117,56 @@ function showRaw({ report }: Terminal, { id, bytes }: DeadLetter, json: boolean)
   return { text: asJson({ ...place, ...record }), exitCode: 0 };
 }
 
-export const redrive: ReadModelVerb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
-  deps,
-  options,
-  context,
-) => {
-  const { dryRun = false, selection } = options;
-  const { cli, config } = deps;
-  if ('filter' in selection) requireTopic(selection.filter, config);
-  const run = (readRecords: ReadRecords | null) =>
-    redriveSelected({ ...deps, readRecords }, selection, { dryRun, onProgress: context.terminal.progress });
-  const summary = (await needsLog(deps.control, selection))
-    ? await withKafka(context, configs.kafka(context.environment), ({ log }) => run(createRecordReader(log)))
-    : await run(null);
-  const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
-  return output(options, summary, renderSummary(summary, cli), exitCode);
-};
+type RedriveOptions = Json & { selection: Selection; dryRun?: Flag };
+
+export function redrive(context: Context, options: RedriveOptions): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { dryRun = false, selection } = options;
+    const { cli, config } = deps;
+    if ('filter' in selection) requireTopic(selection.filter, config);
+    const run = (readRecords: ReadRecords | null) =>
+      redriveSelected({ ...deps, readRecords }, selection, { dryRun, onProgress: context.terminal.progress });
+    const summary = (await needsLog(deps.control, selection))
+      ? await withKafka(context, configs.kafka(context.environment), ({ log }) =>
+          run(createRecordReader(log)),
+        )
+      : await run(null);
+    const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
+    return output(options, summary, renderSummary(summary, cli), exitCode);
+  });
+}
 
 function renderSummary(summary: RedriveSummary, cli: string): string {
   const { dryRun, deadLetters, applied, superseded, refused, refusals, notFound } = summary;
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
-  return lines([
+  const texts = [
     `${counted(deadLetters, 'dead letter')}: ${applied} ${would}applied, ${superseded} ${would}superseded (MongoDB ` +
       `already has that version or a later one), ${refused} ${would}refused`,
-    ...(dryRun ? ['Dry run: nothing was changed.'] : []),
-    ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
-    ...(more > 0 ? [`  and ${more} more: ${cli} dead-letters list`] : []),
-    ...notFound.map((id) => `  ${id}  there is no such dead letter`),
-  ]);
+  ];
+  if (dryRun) texts.push('Dry run: nothing was changed.');
+  for (const { id, reason, detail } of refusals) texts.push(`  ${id}  ${reason}: ${detail}`);
+  if (more > 0) texts.push(`  and ${more} more: ${cli} dead-letters list`);
+  for (const id of notFound) texts.push(`  ${id}  there is no such dead letter`);
+  return lines(texts);
 }
 
-export const purge: ReadModelVerb<
-  Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
-> = async ({ control, config, by, now }, options, { terminal }) => {
-  const { selection, yes, dryRun } = options;
-  if ('filter' in selection) requireTopic(selection.filter, config);
-  const count = await countSelected(control, selection);
-  const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
-  if (!yes && !dryRun && !(await confirmOrThrow(terminal, 'delete', question)))
-    return { text: 'nothing was deleted\n', exitCode: 1 };
-  const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
-  const missing = 'ids' in selection ? selection.ids.length - count : 0;
-  const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
-  const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
-  const text = lines([`${counted(purged, 'dead letter')} ${outcome}${notFound}`]);
-  return output(options, { dryRun: dryRun ?? false, purged }, text, missing > 0 ? 1 : 0);
-};
+type PurgeOptions = Json & { selection: Selection; yes?: Flag; dryRun?: Flag };
+
+export function purge(context: Context, options: PurgeOptions): Promise<Output> {
+  return withReadModel(context, async (deps) => {
+    const { control, config, by, now } = deps;
+    const { selection, yes, dryRun } = options;
+    if ('filter' in selection) requireTopic(selection.filter, config);
+    const count = await countSelected(control, selection);
+    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
+    if (!yes && !dryRun && !(await confirmOrThrow(context.terminal, 'delete', question)))
+      return { text: 'nothing was deleted\n', exitCode: 1 };
+    const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
+    const missing = 'ids' in selection ? selection.ids.length - count : 0;
+    const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
+    const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
+    const text = lines([`${counted(purged, 'dead letter')} ${outcome}${notFound}`]);
+    return output(options, { dryRun: dryRun ?? false, purged }, text, missing > 0 ? 1 : 0);
+  });
+}

@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { SelectVerb } from '../context.ts';
-import { withKafkaAndMongo, withReadModel } from '../operate.ts';
 import { exampleHelp, jsonOption, wholeNumber, whyOption } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
@@ -35,7 +34,7 @@ function addBuilding(group: Command, select: SelectVerb): void {
     .addOption(whyWithDefault('a rebuild'))
     .addOption(jsonOption())
     .addHelpText('after', exampleHelp('rebuild start', 'rebuild start --why "tickets show their severity"'))
-    .action((options) => select(withKafkaAndMongo(verbs.start), options));
+    .action((options) => select(verbs.start, options));
   group
     .command('status')
     .description('print the verdict, the findings with their fixes, and each generation with its progress')
@@ -48,7 +47,7 @@ function addBuilding(group: Command, select: SelectVerb): void {
     .description('print every change of a generation: who, when, from which state to which, and why')
     .addOption(jsonOption())
     .addHelpText('after', exampleHelp('rebuild history'))
-    .action((options) => select(withReadModel(verbs.history), options));
+    .action((options) => select(verbs.history, options));
 }
 
 function addComparing(group: Command, select: SelectVerb): void {
@@ -63,9 +62,7 @@ function addComparing(group: Command, select: SelectVerb): void {
       '\nExit code 0 when it is ready, 1 when the time is up, 3 when waiting cannot help.',
     )
     .addHelpText('after', exampleHelp('rebuild await 2 --timeout 7200'))
-    .action((generation, options) =>
-      select(withKafkaAndMongo(verbs.awaitGeneration), { generation, ...options }),
-    );
+    .action((generation, options) => select(verbs.awaitGeneration, { generation, ...options }));
   group
     .command('compare')
     .description('compare every document of a generation with that of the active one, as the API presents it')
@@ -78,7 +75,7 @@ function addComparing(group: Command, select: SelectVerb): void {
         'pending, refs, version, unreadable.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
     )
     .addHelpText('after', exampleHelp('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
-    .action((generation, options) => select(withKafkaAndMongo(verbs.compare), { generation, ...options }));
+    .action((generation, options) => select(verbs.compare, { generation, ...options }));
 }
 
 function addSwitching(group: Command, select: SelectVerb): void {
@@ -99,9 +96,7 @@ function addSwitching(group: Command, select: SelectVerb): void {
         'after',
         '\nExit code 0 when every live API replica serves it, 1 when a check fails or a replica does not follow in time.',
       )
-      .action((generation, options) =>
-        select(withKafkaAndMongo(verbs.createSwitchVerb(step)), { generation, ...options }),
-      );
+      .action((generation, options) => select(verbs[step], { generation, ...options }));
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')
     .addHelpText('after', exampleHelp('rebuild promote 2 --dry-run', 'rebuild promote 2'));
@@ -118,7 +113,7 @@ function addSwitching(group: Command, select: SelectVerb): void {
     .addOption(whyWithDefault('a drop'))
     .addOption(jsonOption())
     .addHelpText('after', exampleHelp('rebuild drop 1'))
-    .action((generation, options) => select(withKafkaAndMongo(verbs.drop), { generation, ...options }));
+    .action((generation, options) => select(verbs.drop, { generation, ...options }));
 }
 
 function addKeeping(group: Command, select: SelectVerb): void {
@@ -135,8 +130,8 @@ function addKeeping(group: Command, select: SelectVerb): void {
 }
 
 /** Parses `kind:field`, and appends it. */
-function parseExpectations(text: string, before: Expectation[] | undefined): Expectation[] {
+function parseExpectations(text: string, previous: Expectation[] = []): Expectation[] {
   const parsed = parseExpectation(text);
   if ('error' in parsed) throw new InvalidArgumentError(parsed.error);
-  return [...(before ?? []), parsed];
+  return [...previous, parsed];
 }
