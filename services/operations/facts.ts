@@ -72,22 +72,25 @@ export async function readFacts(
   const projectors = await readProjectors(control);
   const notCounted: NotCounted[] = [];
   const shared = { registry, projectors, kafka, now, earlier: previous, notCounted };
-  const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics);
+  const countDeadLetters = async (): Promise<number> => {
+    let count = 0;
+    for (const unapplied of await countUnapplied(control)) count += unapplied.count;
+    return count;
+  };
+  const measureFilled = async (): Promise<number> => {
+    const bytes = await measureBytes(control, { maxTimeMS: measureTimeoutMs });
+    return filledPart(bytes, shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics));
+  };
+  const findSharedTokens = () => readSharedTokens(control, config.DATABASE_NAME, registry);
   const [generations, noMajoritySince, replicas, lost, deadLetters, deadLetterBytesFilled, sharedTokens] =
     await Promise.all([
       Promise.all(undropped.map((generation) => readGeneration(deps, shared, generation))),
       readNoMajoritySince(control),
       readLiveReplicas(control, now),
       readLost(control, registry?.manifest),
-      readOptional(notCounted, 'dead letters', async () =>
-        (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
-      ),
-      readOptional(notCounted, 'the bytes of the dead letters', async () =>
-        filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
-      ),
-      readOptional(notCounted, 'tokens of several keys', () =>
-        readSharedTokens(control, config.DATABASE_NAME, registry),
-      ),
+      readOptional(notCounted, 'dead letters', countDeadLetters),
+      readOptional(notCounted, 'the bytes of the dead letters', measureFilled),
+      readOptional(notCounted, 'tokens of several keys', findSharedTokens),
     ]);
   return {
     now,

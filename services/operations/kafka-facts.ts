@@ -32,9 +32,9 @@ export type KafkaFacts = {
 const outageFix = 'If the brokers are down, restore them: the projectors continue by themselves';
 
 /** Connects the clients of Kafka, unless they are connected, and calls `work` with them. */
-export type UseKafka = (
-  work: (clients: Pick<OperatorDeps, 'admin' | 'log'>) => Promise<void>,
-) => Promise<void>;
+export type UseKafka = (work: (clients: Clients) => Promise<void>) => Promise<void>;
+
+type Clients = Pick<OperatorDeps, 'admin' | 'log'>;
 
 /** Reads the facts that Kafka knows. It never rejects because of Kafka: `problem` then has the reason. */
 export async function readKafka(
@@ -58,33 +58,38 @@ export async function readKafka(
     facts.problem ??= isOutage ? `${errorMessage(error)}. ${outageFix}` : explained(error);
   };
   const controlId = await readControlId(deps.control);
-  const database = deps.config.DATABASE_NAME;
+  const readLog = async (log: Clients['log'], topics: string[]): Promise<void> => {
+    try {
+      facts.log = await log.read(topics);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const readSettings = async (admin: Clients['admin'], topics: string[]): Promise<void> => {
+    try {
+      facts.settings = await readTopicSettings(admin, topics);
+    } catch (error) {
+      facts.settingsProblem = errorMessage(error);
+    }
+  };
+  const readGroup = async (admin: Clients['admin'], generation: number): Promise<void> => {
+    const protocol = protocolOf({ controlId, database: deps.config.DATABASE_NAME, generation });
+    try {
+      facts.members.set(generation, await readMembers(admin, groupIdOf(deps.config, generation), protocol));
+    } catch {
+      // Without the right Describe on the group, Kafka does not name its members.
+    }
+  };
   const reading = useKafka(async ({ admin, log }) => {
     const { missing, hidden } = await log.find(deps.topics);
-    const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
+    const topics = deps.topics.filter((topic) => !missing.includes(topic) && !hidden.includes(topic));
     if (topics.length === 0) facts.otherPrefixes = prefixesOf(await admin.listTopics());
     facts.missing = missing;
     facts.hidden = hidden;
     await Promise.all([
-      log.read(topics).then((state) => {
-        facts.log = state;
-      }, fail),
-      readTopicSettings(admin, topics).then(
-        (settings) => {
-          facts.settings = settings;
-        },
-        (error: unknown) => {
-          facts.settingsProblem = errorMessage(error);
-        },
-      ),
-      ...generations.map(({ number: generation }) => {
-        const protocol = protocolOf({ controlId, database, generation });
-        return readMembers(admin, groupIdOf(deps.config, generation), protocol).then(
-          (members) => facts.members.set(generation, members),
-          // Without the right Describe on the group, Kafka does not name its members.
-          () => undefined,
-        );
-      }),
+      readLog(log, topics),
+      readSettings(admin, topics),
+      ...generations.map(({ number }) => readGroup(admin, number)),
     ]);
   }).catch(fail);
   const silence = new kafkajs.KafkaJSConnectionError(`no answer for ${timeoutMs / 1_000} s`);

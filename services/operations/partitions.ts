@@ -85,24 +85,31 @@ export function measurePartitions(facts: GenerationInputs): MeasuredPartitions {
   const keys = new Set([...(log?.partitions ?? []), ...indexed.saved.keys()]);
   const partitions = [...keys].map((key) => measurePartition(indexed, key));
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
-  const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (indexed.targets.get(key) ?? 0));
-  return { partitions, recordsAfterLoad: total(afterLoad) };
+  let recordsAfterLoad = 0;
+  for (const [key, { end }] of log?.ends ?? []) recordsAfterLoad += end - (indexed.targets.get(key) ?? 0);
+  return { partitions, recordsAfterLoad };
 }
 
 function indexByPartition(facts: GenerationInputs): IndexedInputs {
   const { generation, topics, progress, log, members, projectors, earlier } = facts;
-  const ownedPartitions = members?.flatMap(({ partitions, memberId, clientId, host }) =>
-    partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
-  );
   const topicProgress = progress.filter(({ topic }) => topics.includes(topic));
   return {
     ...facts,
     targets: targetOffsets(generation, log),
     saved: new Map(topicProgress.map((saved) => [partitionKey(saved), saved])),
-    owners: ownedPartitions ? new Map(ownedPartitions) : null,
+    owners: members && ownersOf(members),
     releases: new Map(projectors.map(({ _id, release }) => [_id, release])),
     previous: new Map(earlier?.partitions.map((partition) => [partitionKey(partition), partition])),
   };
+}
+
+/** The owner of each partition that some member has. */
+function ownersOf(members: Member[]): Map<string, Owner> {
+  const owners = new Map<string, Owner>();
+  for (const { partitions, memberId, clientId, host } of members) {
+    for (const key of partitions) owners.set(key, { memberId, clientId, host });
+  }
+  return owners;
 }
 
 function measurePartition(indexed: IndexedInputs, key: string): PartitionFacts {
@@ -183,9 +190,11 @@ function secondsLeft(lag: number | null, previousLag: number | null, elapsedSeco
 /** The ends of the load while a build loads, then the ends of the logs. */
 function targetOffsets(generation: Generation, log: LogState | null): Map<string, number> {
   const load = loadEnds(generation);
-  return new Map(
-    [...(log?.ends ?? [])].map(([key, { end }]) => [key, load ? Math.min(end, load.get(key) ?? 0) : end]),
-  );
+  const targets = new Map<string, number>();
+  for (const [key, { end }] of log?.ends ?? []) {
+    targets.set(key, load ? Math.min(end, load.get(key) ?? 0) : end);
+  }
+  return targets;
 }
 
 /** The saved cause, unless the log cannot be read, or no projector applies the partition. */
@@ -209,27 +218,36 @@ function causeOf(
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
 const max = (values: number[]) => Math.max(...values);
 
+/** Merges values with `merge`, `total` or `max`; null if one of them is not known. */
+function mergeKnown(values: (number | null)[], merge: (known: number[]) => number): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length < values.length ? null : merge(known);
+}
+
 /** The sums over the partitions of each topic. A sum is null if one of its partitions has no known value. */
-export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
-  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, topicPartitions]) => {
-    const [slowestWaiting] = topicPartitions.filter(({ cause }) => cause !== null).toSorted(byLag);
-    const mergeKnown = (field: 'lag' | 'lagSeconds' | 'secondsLeft', merge: typeof total) => {
-      const known = topicPartitions.flatMap((partition) => partition[field] ?? []);
-      return known.length < topicPartitions.length ? null : merge(known);
-    };
-    return {
-      topic,
-      position: total(topicPartitions.map(({ position }) => position)),
-      end: total(topicPartitions.map(({ end }) => end)),
-      lag: mergeKnown('lag', total),
-      lagSeconds: mergeKnown('lagSeconds', max),
-      recordsPerSecond: total(topicPartitions.map(({ recordsPerSecond }) => recordsPerSecond)),
-      secondsLeft: mergeKnown('secondsLeft', max),
-      cause: slowestWaiting?.cause ?? null,
-      waitingSince: slowestWaiting?.waitingSince ?? null,
-      throttledMs: slowestWaiting?.throttledMs ?? null,
-    };
-  });
+export function sumByTopic(partitions: PartitionFacts[]): TopicFacts[] {
+  const byTopic = Map.groupBy(partitions, ({ topic }) => topic);
+  return [...byTopic].map(([topic, topicPartitions]) => sumTopic(topic, topicPartitions));
+}
+
+function sumTopic(topic: string, partitions: PartitionFacts[]): TopicFacts {
+  const lags = partitions.map((partition) => partition.lag);
+  const lagTimes = partitions.map((partition) => partition.lagSeconds);
+  const timesLeft = partitions.map((partition) => partition.secondsLeft);
+  const [slowestWaiting] = partitions.filter(({ cause }) => cause !== null).toSorted(byLag);
+  return {
+    topic,
+    position: total(partitions.map(({ position }) => position)),
+    end: total(partitions.map(({ end }) => end)),
+    lag: mergeKnown(lags, total),
+    lagSeconds: mergeKnown(lagTimes, max),
+    recordsPerSecond: total(partitions.map(({ recordsPerSecond }) => recordsPerSecond)),
+    secondsLeft: mergeKnown(timesLeft, max),
+    cause: slowestWaiting?.cause ?? null,
+    waitingSince: slowestWaiting?.waitingSince ?? null,
+    throttledMs: slowestWaiting?.throttledMs ?? null,
+  };
+}
 
 /** The longest lag first; null counts as the longest. */
 export const byLag = (a: TopicFacts, b: TopicFacts): number =>

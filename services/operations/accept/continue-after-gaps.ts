@@ -50,64 +50,55 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
   const gapOf = new Map(gaps.map((gap) => [partitionKey(gap), gap]));
   const gone = new Set(partitionsWithoutLog([...progress, ...gaps], log).map(partitionKey));
   const recreated = new Set(progress.filter((saved) => isRecreated(saved, log.topicIds)).map(partitionKey));
+  const keys = new Set([...gapOf.keys(), ...gone, ...recreated]);
   const continuations: Continuation[] = [];
-  for (const key of [...new Set([...gapOf.keys(), ...gone, ...recreated])].toSorted()) {
+  for (const key of [...keys].toSorted()) {
     const place = parsePartitionKey(key);
     const position = positions.get(key) ?? 0;
     const topicId = log.topicIds.get(place.topic) ?? null;
     const ends = log.ends.get(key);
     const gap = gapOf.get(key);
     if (gone.has(key)) {
-      const text = `${key} no longer exists: its progress, up to offset ${position}, is removed`;
-      continuations.push({
-        ...place,
-        way: 'gone',
-        nextOffset: null,
-        lostFrom: 0,
-        position,
-        logEnd: 0,
-        topicId,
-        text,
-      });
-    } else if (!ends) {
-      return { problem: `the log of ${key} cannot be read: the topic is missing, or no leader answers` };
-    } else if (!gap || gap.kind === 'replaced' || recreated.has(key)) {
-      const text =
-        `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ` +
-        `${ends.end}, is read`;
-      continuations.push({
-        ...place,
-        way: 'reset',
-        nextOffset: ends.low,
-        lostFrom: 0,
-        position,
-        logEnd: ends.end,
-        topicId,
-        text,
-      });
-    } else {
-      continuations.push({
-        ...place,
-        position,
-        logEnd: ends.end,
-        topicId,
-        ...continueAfterGap(gap, position, ends),
-      });
+      continuations.push({ ...place, position, topicId, logEnd: 0, ...removeProgress(key, position) });
+      continue;
     }
+    if (!ends) {
+      return { problem: `the log of ${key} cannot be read: the topic is missing, or no leader answers` };
+    }
+    const isNewLog = !gap || gap.kind === 'replaced' || recreated.has(key);
+    const continuation = isNewLog ? continueInNewLog(key, ends) : continueAfterGap(gap, position, ends);
+    continuations.push({ ...place, position, topicId, logEnd: ends.end, ...continuation });
   }
   return { continuations };
 }
+
+type Ends = { low: number; end: number };
+
+/** The part of a continuation that depends on the gap. */
+type AfterGap = Pick<Continuation, 'way' | 'nextOffset' | 'lostFrom' | 'text'>;
+
+const removeProgress = (key: string, position: number): AfterGap => ({
+  way: 'gone',
+  nextOffset: null,
+  lostFrom: 0,
+  text: `${key} no longer exists: its progress, up to offset ${position}, is removed`,
+});
+
+const continueInNewLog = (key: string, { low, end }: Ends): AfterGap => ({
+  way: 'reset',
+  nextOffset: low,
+  lostFrom: 0,
+  text:
+    `${key} continues at offset ${low}, because the topic was created again: its new log, which ends at offset ` +
+    `${end}, is read`,
+});
 
 /**
  * Continues in the same log. A gap begins at the offset up to which the log was read, but the last records before that
  * offset may not have been applied. A log that diverged still has them, so the partition then continues at its
  * position.
  */
-function continueAfterGap(
-  gap: Gap,
-  position: number,
-  { low, end }: { low: number; end: number },
-): Pick<Continuation, 'way' | 'nextOffset' | 'lostFrom' | 'text'> {
+function continueAfterGap(gap: Gap, position: number, { low, end }: Ends): AfterGap {
   const clampToLog = (offset: number) => Math.min(end, Math.max(low, offset));
   const textAt = (offset: number, consequence: string) =>
     `${partitionKey(gap)} continues at offset ${offset}, its log ends at offset ${end}: ${consequence}`;

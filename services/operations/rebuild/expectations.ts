@@ -35,15 +35,14 @@ function knownFields(kind: Kind): string[] {
  */
 export function parseExpectation(text: string): Expectation | { error: string } {
   const [, name = '', field = ''] = /^([A-Za-z]+|\*):([A-Za-z][A-Za-z.-]*)$/.exec(text) ?? [];
-  const kind = kinds.find((known) => known === name) ?? (name === '*' ? name : null);
-  if (kind === null)
+  const kind = name === '*' ? name : kinds.find((known) => known === name);
+  if (kind === undefined)
     return { error: `It takes kind:field, with one of these kinds: ${kinds.join(', ')}, or *.` };
   if (differenceClasses.some((known) => known === field)) return { kind, field };
-  const fields = [...new Set((kind === '*' ? kinds : [kind]).flatMap(knownFields))];
-  if (fields.some((known) => field === known || field.startsWith(`${known}.`))) return { kind, field };
-  return {
-    error:
-      `${field} is neither a class (${differenceClasses.join(', ')}) nor a field` +
-      (kind === '*' ? '.' : ` of ${kind}: ${fields.join(', ')}.`),
-  };
+  const expectedKinds = kind === '*' ? kinds : [kind];
+  const fields = new Set(expectedKinds.flatMap(knownFields));
+  const isKnown = [...fields].some((known) => field === known || field.startsWith(`${known}.`));
+  if (isKnown) return { kind, field };
+  const allowed = kind === '*' ? '' : ` of ${kind}: ${[...fields].join(', ')}`;
+  return { error: `${field} is neither a class (${differenceClasses.join(', ')}) nor a field${allowed}.` };
 }

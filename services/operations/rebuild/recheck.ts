@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -47,11 +48,10 @@ export async function recheck<Difference extends { kind: Kind; id: string }>(
 }
 
 /** How many documents differ: one document may have several differences. */
-export const countDocuments = (differences: { kind: Kind; id: string }[]): number =>
-  [...Map.groupBy(differences, ({ kind }) => kind).values()].reduce(
-    (sum, kindDifferences) => sum + new Set(kindDifferences.map(({ id }) => id)).size,
-    0,
-  );
+export function countDocuments(differences: { kind: Kind; id: string }[]): number {
+  const documents = new Set(differences.map(({ kind, id }) => `${kind} ${id}`));
+  return documents.size;
+}
 
 /**
  * Waits until every watermark has passed an instant, or until the others stand still, which it reports. Resolves to
@@ -62,19 +62,18 @@ async function awaitWatermarks(
   instant: Date,
   { report, nowMs = () => performance.now() }: Pick<RecheckDeps, 'report' | 'nowMs'>,
 ): Promise<boolean> {
-  let previous = '';
+  let previous: number[] = [];
   let movedAtMs = nowMs();
-  const readLagging = async () => {
-    const lagging = (await watermarks())
-      .filter((completeTo) => completeTo <= instant)
-      .map(Number)
-      .join();
-    if (lagging !== previous) movedAtMs = nowMs();
+  const readLagging = async (): Promise<number[]> => {
+    const instants = await watermarks();
+    const lagging = instants.filter((completeTo) => completeTo <= instant).map(Number);
+    if (!isDeepStrictEqual(lagging, previous)) movedAtMs = nowMs();
     previous = lagging;
     return lagging;
   };
-  const isDone = (lagging: string) => lagging === '' || nowMs() - movedAtMs > stallMs;
-  const hasPassed = (await pollUntil(readLagging, isDone, { everyMs: 500 })) === '';
+  const isDone = (lagging: number[]) => lagging.length === 0 || nowMs() - movedAtMs > stallMs;
+  const lagging = await pollUntil(readLagging, isDone, { everyMs: 500 });
+  const hasPassed = lagging.length === 0;
   if (!hasPassed)
     report(
       `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,

@@ -64,12 +64,12 @@ export const systemRules = {
   settings: {
     severity: 'attention',
     blocks: switches,
-    evaluate: ({ kafka: { settings, settingsProblem } }) =>
-      settingsProblem === null
-        ? topicWarnings(refusedSettings(settings ?? [])).map(
-            ({ text }) => `cannot read the configuration of ${text}`,
-          )
-        : `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
+    evaluate: ({ kafka: { settings, settingsProblem } }) => {
+      if (settingsProblem !== null)
+        return `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`;
+      const refused = topicWarnings(refusedSettings(settings ?? []));
+      return refused.map(({ text }) => `cannot read the configuration of ${text}`);
+    },
   },
   leaders: { severity: 'bad', blocks: [], evaluate: ({ kafka: { log } }) => log && leaderlessText(log) },
   brokers: {
@@ -101,13 +101,13 @@ export const systemRules = {
   topics: {
     severity: 'attention',
     blocks: [],
-    evaluate: ({ kafka: { settings } }) =>
-      topicWarnings((settings ?? []).filter(({ refused }) => refused === undefined)).map(
-        ({ topic, text, setting }) => ({
-          text: `${text} (docs/deploy.md, "Topics")`,
-          fix: setting && alterTopic(topic, setting),
-        }),
-      ),
+    evaluate: ({ kafka: { settings } }) => {
+      const readable = (settings ?? []).filter(({ refused }) => refused === undefined);
+      return topicWarnings(readable).map(({ topic, text, setting }) => ({
+        text: `${text} (docs/deploy.md, "Topics")`,
+        fix: setting && alterTopic(topic, setting),
+      }));
+    },
   },
   'log-beginnings': {
     severity: 'attention',
@@ -185,10 +185,9 @@ function fullShareFinding(
 /** Names the partitions whose log cannot be read; null if every leader answers. */
 export function leaderlessText({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
   const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
+  if (!first) return null;
   const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
-  return first
-    ? `${first}: its log cannot be read, because no leader answers, or it reports an error${more}`
-    : null;
+  return `${first}: its log cannot be read, because no leader answers, or it reports an error${more}`;
 }
 
 /**
