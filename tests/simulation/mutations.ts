@@ -23,16 +23,16 @@ export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: { 'written.unfinished.push(...written.outdated);': '' },
+    edits: { 'outcome.unfinished.push(...outcome.outdated);': '' },
   },
   {
     name: 'references are rechecked before the write',
     file: reconcile,
     edits: {
-      'const { conflicted, refused } = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinInputs, references);
-  const { conflicted, refused } = await store.write(kind, writes);`,
-      'written.outdated = await recheckReferences(store, kind, toRecheck, references);':
-        'written.outdated = early.filter((id) => toRecheck.some((joinInput) => joinInput.id === id));',
+      'const result = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinInputs, references);
+  const result = await store.write(kind, writes);`,
+      'outcome.outdated = await recheckReferences(store, kind, toRecheck, references);':
+        'outcome.outdated = early.filter((id) => toRecheck.some((joinInput) => joinInput.id === id));',
     },
   },
   {
@@ -51,10 +51,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a conflicted write is not tried again',
     file: reconcile,
-    edits: {
-      'else if (conflict !== undefined) written.unfinished.push(id);':
-        'else if (conflict !== undefined) continue;',
-    },
+    edits: { 'outcome.unfinished.push(id);\n      continue;': 'continue;' },
   },
   {
     name: 'a deleted entity leaves no tombstone',

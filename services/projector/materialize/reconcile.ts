@@ -6,8 +6,15 @@ import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { Change } from '../events/change.ts';
 import { type JoinInput, readReferences, recheckReferences } from './join.ts';
 import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
-import { createConflictCounter, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
-import type { CurrentDocument, Guard, Store, StoredState, Write } from './store.ts';
+import {
+  conflictsMax,
+  type CountConflict,
+  createConflictCounter,
+  createRoundPauses,
+  type RepeatCause,
+  type RoundDeps,
+} from './rounds.ts';
+import type { CurrentDocument, Store, StoredState, Write, WriteResult } from './store.ts';
 import { type PlannedWrite, prepareWrites } from './writes.ts';
 
 export type ReconcileDeps = PlanDeps &
@@ -39,6 +46,13 @@ type Reconciliation<K extends Kind> = {
   repeated: Set<Change<K>>;
 };
 
+/** The work of one call, and what its rounds have written. */
+type CallState<K extends Kind> = Work<K> & {
+  /** The entities whose documents were written, by id. */
+  entities: Map<string, Reconciled>;
+  countConflict: CountConflict;
+};
+
 /** The outcome of one bulk write. */
 type BulkOutcome<K extends Kind> = {
   /** The entities whose documents were written. */
@@ -67,39 +81,53 @@ export async function reconcile<K extends Kind>(
   changes: Map<string, Change<K>[]>,
   stale: ReadonlySet<string>,
 ): Promise<Reconciliation<K>> {
-  const entities = new Map<string, Reconciled>();
-  const work: Work<K> = {
+  const work: CallState<K> = {
     changes,
     rejected: new Map(),
     refused: new Map(),
     repeated: new Set(),
     outdated: new Set(stale),
+    entities: new Map(),
+    countConflict: createConflictCounter(),
   };
   const endRound = createRoundPauses(deps, kind);
-  // True if another document has the id of the write.
-  const isRepeatedConflict = createConflictCounter();
   let todo = ids;
   while (todo.length > 0) {
-    const read = await deps.store.readCurrent(kind, todo);
-    const planned = planRound(deps, kind, todo, read, work);
-    const unfinished = [...read.remaining];
     const refusedBefore = work.refused.size;
-    let cause: RepeatCause = 'conflict';
-    for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const written = await writeTogether(deps, kind, writes, isRepeatedConflict);
-      for (const entity of written.entities) entities.set(entity.id, entity);
-      for (const refusal of written.refused) work.refused.set(refusal.change, refusal);
-      for (const id of written.outdated) work.outdated.add(id);
-      if (written.outdated.length > 0) cause = 'reference';
-      unfinished.push(...written.unfinished);
-    }
-    assert(unfinished.length <= todo.length, 'a round leaves no document that it was not given');
+    const { unfinished, cause } = await runRound(deps, kind, todo, work);
     const hasProgress = unfinished.length < todo.length || work.refused.size > refusedBefore;
     todo = unfinished;
     await endRound(todo, hasProgress, cause);
   }
-  const rejections = [...[...work.rejected.values()].flat(), ...work.refused.values()];
-  return { entities, rejections, repeated: work.repeated };
+  const rejected = [...work.rejected.values()].flat();
+  return {
+    entities: work.entities,
+    rejections: [...rejected, ...work.refused.values()],
+    repeated: work.repeated,
+  };
+}
+
+/** Brings the documents in `todo` up to date. Returns those that need another round, and adds the others to `work`. */
+async function runRound<K extends Kind>(
+  deps: ReconcileDeps,
+  kind: K,
+  todo: string[],
+  work: CallState<K>,
+): Promise<{ unfinished: string[]; cause: RepeatCause }> {
+  const read = await deps.store.readCurrent(kind, todo);
+  const planned = planRound(deps, kind, todo, read, work);
+  const unfinished = [...read.remaining];
+  let cause: RepeatCause = 'conflict';
+  for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
+    const outcome = await writeTogether(deps, kind, writes, work.countConflict);
+    for (const entity of outcome.entities) work.entities.set(entity.id, entity);
+    for (const refusal of outcome.refused) work.refused.set(refusal.change, refusal);
+    for (const id of outcome.outdated) work.outdated.add(id);
+    if (outcome.outdated.length > 0) cause = 'reference';
+    unfinished.push(...outcome.unfinished);
+  }
+  assert(unfinished.length <= todo.length, 'a round leaves no document that it was not given');
+  return { unfinished, cause };
 }
 
 /** The number of references that a join of the document reads, plus one for the document. */
@@ -114,45 +142,68 @@ async function writeTogether<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   planned: PlannedWrite<K>[],
-  isRepeatedConflict: (id: string, guard: Guard) => boolean,
+  countConflict: CountConflict,
 ): Promise<BulkOutcome<K>> {
   const { store } = deps;
-  const joinInputs = planned.flatMap(({ joinInput }) => joinInput ?? []);
+  const joinInputs = planned.map(({ joinInput }) => joinInput).filter((joinInput) => joinInput !== null);
   const { references, remaining } = await readReferences(store, kind, joinInputs);
   const ready = planned.filter(({ id }) => !remaining.has(id));
   const { prepared, failed } = prepareWrites(deps, kind, ready, references);
   const writes = prepared.map(({ write }) => write);
-  const { conflicted, refused } = await store.write(kind, writes);
-  const written: BulkOutcome<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
-  // A refused record becomes a dead letter. Another round applies the other records of the entity.
-  const refuse = (id: string, cause: Change<K> | undefined, rejection: Rejection, error?: unknown) => {
-    if (!cause) {
-      deps.onNotRefreshed(kind, id, rejection.detail, error);
-      return;
-    }
-    written.refused.push({ change: cause, rejection, error });
-    written.unfinished.push(id);
-  };
+  const result = await store.write(kind, writes);
+  const outcome: BulkOutcome<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
   for (const { plannedWrite, error } of failed)
-    refuse(plannedWrite.id, plannedWrite.upsert, projectorError('join', error), error);
+    refuse(deps, kind, plannedWrite, { rejection: projectorError('join', error), error }, outcome);
   const toRecheck: JoinInput[] = [];
   for (const { plannedWrite, write } of prepared) {
-    const { id, guard, cause, joinInput } = plannedWrite;
-    const conflict = conflicted.get(id);
-    const refusal = conflict && isRepeatedConflict(id, guard) ? conflict : refused.get(id);
-    if (refusal !== undefined) refuse(id, cause, { reason: 'refused_by_store', detail: refusal });
-    else if (conflict !== undefined) written.unfinished.push(id);
-    else {
-      written.entities.push(reconciledOf(deps, kind, plannedWrite, write));
-      // A fan-out finds the document by its stored references, but may have missed it under new ones: Invariant 3.
-      if (joinInput && hasNewReferences(plannedWrite, write)) toRecheck.push(joinInput);
+    const { id, joinInput } = plannedWrite;
+    const detail = refusalOf(plannedWrite, result, countConflict);
+    if (detail !== undefined) {
+      refuse(deps, kind, plannedWrite, { rejection: { reason: 'refused_by_store', detail } }, outcome);
+      continue;
     }
+    if (result.conflicted.has(id)) {
+      outcome.unfinished.push(id);
+      continue;
+    }
+    outcome.entities.push(reconciledOf(deps, kind, plannedWrite, write));
+    // A fan-out finds the document by its stored references, but may have missed it under new ones: Invariant 3.
+    if (joinInput && hasNewReferences(plannedWrite, write)) toRecheck.push(joinInput);
   }
-  if (toRecheck.length > 0) written.outdated = await recheckReferences(store, kind, toRecheck, references);
-  written.unfinished.push(...written.outdated);
-  reportRepeated(deps, kind, 'conflict', conflicted.size);
-  reportRepeated(deps, kind, 'reference', written.outdated.length);
-  return written;
+  if (toRecheck.length > 0) outcome.outdated = await recheckReferences(store, kind, toRecheck, references);
+  outcome.unfinished.push(...outcome.outdated);
+  reportRepeated(deps, kind, 'conflict', result.conflicted.size);
+  reportRepeated(deps, kind, 'reference', outcome.outdated.length);
+  return outcome;
+}
+
+/** Why the store will never take a write; undefined if it took the write, or another round may succeed. */
+function refusalOf(
+  { id, guard }: PlannedWrite<Kind>,
+  { conflicted, refused }: WriteResult,
+  countConflict: CountConflict,
+): string | undefined {
+  const refusal = refused.get(id);
+  if (refusal !== undefined) return refusal;
+  const takenId = conflicted.get(id);
+  if (!takenId) return undefined;
+  return countConflict(id, guard) >= conflictsMax ? takenId : undefined;
+}
+
+/** Adds the refused change of a document to `outcome`. Another round applies the other changes of the entity. */
+function refuse<K extends Kind>(
+  deps: ReconcileDeps,
+  kind: K,
+  { id, cause }: PlannedWrite<K>,
+  refusal: { rejection: Rejection; error?: unknown },
+  outcome: BulkOutcome<K>,
+): void {
+  if (!cause) {
+    deps.onNotRefreshed(kind, id, refusal.rejection.detail, refusal.error);
+    return;
+  }
+  outcome.refused.push({ change: cause, ...refusal });
+  outcome.unfinished.push(id);
 }
 
 function reportRepeated(

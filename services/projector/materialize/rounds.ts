@@ -68,21 +68,20 @@ export function createRoundPauses({ signal, onStalled, wait = waitByTimer }: Rou
 }
 
 /**
- * The number of conflicts under the same guard that prove that no other writer is in the way: another document has the
- * id. A single conflict does not prove that, because a failover or the TTL index may have removed the other write.
+ * So many conflicts of a write in a row, under the same guard, prove that no other writer is in the way: another
+ * document has the id. One conflict proves nothing, because a failover or the TTL index may remove the other write.
  */
-const conflictsMax = 5;
+export const conflictsMax = 5;
 
-/**
- * Returns a function to call for each write that conflicted. The function returns whether the write has conflicted
- * `conflictsMax` times in a row while the stored document did not change.
- */
-export function createConflictCounter() {
+/** Counts a conflict of a write. Returns how often it has conflicted while the stored document did not change. */
+export type CountConflict = (id: string, guard: Guard) => number;
+
+export function createConflictCounter(): CountConflict {
   const conflicts = new Map<string, { guard: Guard; count: number }>();
-  return (id: string, guard: Guard): boolean => {
+  return (id, guard) => {
     const earlier = conflicts.get(id);
     const count = earlier && isDeepStrictEqual(earlier.guard, guard) ? earlier.count + 1 : 1;
     conflicts.set(id, { guard, count });
-    return count >= conflictsMax;
+    return count;
   };
 }
