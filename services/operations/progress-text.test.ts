@@ -2,8 +2,8 @@ import { partitionFacts } from '../../tests/support/facts.ts';
 import type { PartitionFacts } from './partitions.ts';
 import { progressText } from './progress-text.ts';
 
-describe('a partition', () => {
-  const partition = (changes: Partial<PartitionFacts> = {}): PartitionFacts => ({
+describe('the progress of a partition', () => {
+  const partitionWith = (changes: Partial<PartitionFacts> = {}): PartitionFacts => ({
     ...partitionFacts,
     topic: 'support.conversations',
     lag: 499,
@@ -13,16 +13,16 @@ describe('a partition', () => {
     ...changes,
   });
   // A conversation refers to both. The text names the one with more time left.
-  const contacts = partition({ topic: 'support.contacts', secondsLeft: 12 });
-  const channels = partition({ topic: 'support.channels', secondsLeft: 2 });
-  const text = (changes: Partial<PartitionFacts>) =>
-    progressText(partition(changes), [partition(), channels, contacts]);
+  const slower = partitionWith({ topic: 'support.contacts', secondsLeft: 12 });
+  const faster = partitionWith({ topic: 'support.channels', secondsLeft: 2 });
+  const textFor = (changes: Partial<PartitionFacts>) =>
+    progressText(partitionWith(changes), [partitionWith(), faster, slower]);
 
   test.each<[string, Partial<PartitionFacts>, string]>([
     ['without records', { lag: 0, cause: null }, 'follows'],
     ['without records or a projector', { lag: 0, cause: 'unassigned' }, 'no projector applies a partition'],
     ['with a lag of seconds', { lag: 2, lagSeconds: 3 }, 'follows'],
-    ['that waits on purpose', { cause: 'prerequisites' }, 'waits for support.contacts (12 s left)'],
+    ['waiting for a prerequisite', { cause: 'prerequisites' }, 'waits for support.contacts (12 s left)'],
     ['in a fan-out', { cause: 'fan_out' }, 'the dependents of a changed entity are refreshed'],
     [
       'behind an open transaction',
@@ -31,21 +31,21 @@ describe('a partition', () => {
     ],
     ['behind a short transaction', { cause: 'open_transaction', lagSeconds: 3 }, 'follows'],
     [
-      'whose broker delivers nothing',
+      'with a broker that delivers nothing',
       { cause: 'undelivered' },
       'the broker has not delivered the next records: a quota may throttle this client',
     ],
     [
-      'that a quota holds back',
+      'behind a quota',
       { cause: 'undelivered', throttledMs: 23_400 },
       'the broker has not delivered the next records: a quota throttles this client, by 23400 ms',
     ],
     [
-      'whose records come one batch after another',
+      'with one batch after another',
       { cause: 'undelivered', recordsPerSecond: 5, secondsLeft: 90 },
       'applies 5 records a second (90 s left)',
     ],
-    ['whose records have just come', { cause: 'undelivered', lagSeconds: 3 }, 'follows'],
+    ['with records that have just come', { cause: 'undelivered', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a chunk', {}, 'applies a chunk'],
     [
@@ -58,8 +58,8 @@ describe('a partition', () => {
       { cause: 'starting', owner: { memberId: 'm-1', clientId: 'm', host: 'h' } },
       'member m-1 on h has it, but saves no progress of it here',
     ],
-    ['of which nothing is known', { cause: null }, 'stands still'],
+    ['without a known cause', { cause: null }, 'stands still'],
   ])('%s', (_, changes, expected) => {
-    expect(text(changes)).toBe(expected);
+    expect(textFor(changes)).toBe(expected);
   });
 });

@@ -133,7 +133,7 @@ export const withTransition = (
 ): GenerationRegistry => ({ ...registry, history: [...registry.history, transition].slice(-historyMax) });
 
 /** Stores an acceptance with a generation, and in the history. */
-export const accept =
+export const addAcceptance =
   (number: number, acceptance: Acceptance): RegistryUpdate =>
   (registry) => {
     const current = generationOf(registry, number);

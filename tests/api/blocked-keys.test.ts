@@ -1,4 +1,4 @@
-import { acceptableLosses } from '../../services/operations/accept/lost-collections.ts';
+import { readAcceptableLosses } from '../../services/operations/accept/lost-collections.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { mongoUrl, startApi, startStore, tokens } from './test-api.ts';
@@ -18,7 +18,7 @@ async function statuses(): Promise<number[]> {
 const deps = () => {
   const config = { DATABASE_NAME: store.name, MONGODB_URL: mongoUrl() };
   return { control: store.control, mongo: store.control.client, config } as unknown as Parameters<
-    typeof acceptableLosses
+    typeof readAcceptableLosses
   >[0];
 };
 
@@ -31,7 +31,7 @@ test('every key gets 503 after a loss of the blocks until an operator accepts th
   // This block creates the collection again.
   await blockedKeys(store.control).insertOne(block);
   expect(await statuses()).toEqual([503, 503, 503]);
-  const { seen, apply } = await acceptableLosses(deps(), 1);
+  const { seen, apply } = await readAcceptableLosses(deps(), 1);
   expect(seen).toEqual([`${store.name}.blocked_keys counts as it is now`]);
   await apply?.();
   expect(await statuses()).toEqual([401, 200, 401]);

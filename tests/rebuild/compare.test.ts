@@ -100,7 +100,7 @@ describe('two generations of one log', () => {
       state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' },
     }));
     await collection('message').insertMany(orphans);
-    expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
+    expect(await builds.compare({ recheckAtMost: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
   });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
-import { acceptableLosses } from '../../services/operations/accept/lost-collections.ts';
+import { readAcceptableLosses } from '../../services/operations/accept/lost-collections.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
 import { addToManifest, changeRegistry } from '../../shared/control/registry.ts';
 import { startApi } from '../api/test-api.ts';
@@ -160,7 +160,7 @@ describe('a lost collection', () => {
   test('a collection stays lost that is created again while an operator accepts its loss', async () => {
     const putBack = await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
-    const { apply } = await acceptableLosses({ control, mongo, config }, 1);
+    const { apply } = await readAcceptableLosses({ control, mongo, config }, 1);
     // A projector that still runs creates the collection by a write.
     await environment.database.collection('tickets').drop();
     await environment.database.createCollection('tickets');
@@ -174,7 +174,7 @@ describe('a lost collection', () => {
   test('a collection that a projector adds while an operator accepts another loss stays listed', async () => {
     await lose('tickets', 'restored');
     const { control, mongo, config } = environment;
-    const { apply } = await acceptableLosses({ control, mongo, config }, 1);
+    const { apply } = await readAcceptableLosses({ control, mongo, config }, 1);
     // A projector of a release with another kind lists its collection.
     await changeRegistry(control, addToManifest(1, { polls: 'its id' }));
     await apply?.();

@@ -27,7 +27,7 @@ type LostRecords = TopicPartition & { from: number; position: number };
  * start again. To finish an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot
  * be read, or if a projector still runs, because that projector would save its old position again.
  */
-export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {
+export async function readAcceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {
   const { control, log, topics, now } = deps;
   const gaps = await readLogGaps(control, number);
   const progress = await readProgress(control, number);

@@ -1,13 +1,18 @@
-import { type AcceptableFinding, generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
+import {
+  type AcceptableFinding,
+  type Acceptance,
+  generationOf,
+  RebuildRefused,
+} from '../../../shared/control/generations.ts';
 import { processText, readLiveReplicas } from '../../../shared/control/processes.ts';
-import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { addAcceptance, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFacts } from '../facts.ts';
 import { evaluateRules } from '../findings.ts';
-import { acceptableGaps } from './accept-gap.ts';
+import { readAcceptableGaps } from './accept-gap.ts';
 import type { Acceptable } from './acceptable.ts';
-import { acceptableLackingRecords } from './lacking-records.ts';
-import { acceptableLosses } from './lost-collections.ts';
+import { readAcceptableLackingRecords } from './lacking-records.ts';
+import { readAcceptableLosses } from './lost-collections.ts';
 
 /** The findings about logs, which can be accepted only while Kafka answers. */
 export const needsKafka: readonly AcceptableFinding[] = ['gap', 'truncated'];
@@ -46,14 +51,16 @@ export async function acceptFinding(
 ): Promise<AcceptResult> {
   const registry = await requireRegistry(deps.control);
   const number = generation ?? registry.generation;
+  // Throws if there is no generation of this number.
   generationOf(registry, number);
   const { seen, beginnings, apply } = await readAcceptable(deps, finding, number);
   if (seen.length === 0)
     throw new RebuildRefused(`generation ${number} has nothing to accept as "${finding}"; see`, 'status');
   const accepted = { finding, generation: number, dryRun, seen };
   if (dryRun) return accepted;
-  const acceptance = { finding, at: await deps.now(), by: deps.by, why, seen };
-  await changeRegistry(deps.control, accept(number, beginnings ? { ...acceptance, beginnings } : acceptance));
+  const acceptance: Acceptance = { finding, at: await deps.now(), by: deps.by, why, seen };
+  if (beginnings) acceptance.beginnings = beginnings;
+  await changeRegistry(deps.control, addAcceptance(number, acceptance));
   await apply?.();
   return accepted;
 }
@@ -61,13 +68,13 @@ export async function acceptFinding(
 function readAcceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number): Promise<Acceptable> {
   switch (finding) {
     case 'gap':
-      return acceptableGaps({ ...deps, ...requireKafka(deps) }, number);
+      return readAcceptableGaps({ ...deps, ...requireKafka(deps) }, number);
     case 'truncated':
-      return acceptableLackingRecords({ ...deps, ...requireKafka(deps) }, number);
+      return readAcceptableLackingRecords({ ...deps, ...requireKafka(deps) }, number);
     case 'older':
-      return acceptableOlderData(deps, number);
+      return readAcceptableOlderData(deps, number);
     case 'lost':
-      return acceptableLosses(deps, number);
+      return readAcceptableLosses(deps, number);
   }
 }
 
@@ -77,11 +84,12 @@ function requireKafka({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'
 }
 
 /**
- * Before a switch: the findings about older data. After the switch: the API replicas that still wait until the
- * generation has caught up with the data that they have served.
+ * Reads what `older` covers. Until the API serves the generation, that is the findings about its older data. Afterwards
+ * it is the API replicas that still wait until the generation has caught up with the data that they have served.
  */
-async function acceptableOlderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
+async function readAcceptableOlderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
   const withoutKafka = () => Promise.reject(new Error('not asked'));
+  // The second reading compares the positions with those of the active generation in the first one.
   const previous = await readFacts(deps, withoutKafka, null);
   const facts = await readFacts(deps, withoutKafka, previous);
   if (facts.registry?.generation !== number) {

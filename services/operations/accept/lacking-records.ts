@@ -9,24 +9,27 @@ import type { Acceptable } from './acceptable.ts';
 
 type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics'>;
 
-/** Reads which records of a generation a new build would lack, unless an operator has accepted that. */
-export async function acceptableLackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
+/**
+ * Reads which records of a generation a new build would lack, unless an operator has accepted that. A log may have lost
+ * its beginning or other records that the generation has applied, or the settings of its topic may delete records soon.
+ */
+export async function readAcceptableLackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
   const { control, admin, log, topics } = deps;
   const generation = generationOf(await requireRegistry(control), number);
   // The progress is read before the log. Otherwise records that a projector applies in between would seem lost.
   const progress = await readProgress(control, number);
   const { ends } = await log.read(topics);
   const beginnings = logsWithoutBeginning(generation, ends);
+  const lostBeginnings = beginnings.map(
+    ({ key, low, beginning }) =>
+      `the log of ${key} begins at offset ${low}, not ${beginning}: the build will lack the records before it`,
+  );
   const warnings = topicWarnings(await readTopicSettings(admin, topics));
-  const alreadyAccepted = new Set((generation.accepted ?? []).flatMap(({ seen }) => seen));
-  const texts = [
-    ...beginnings.map(
-      ({ key, low, beginning }) =>
-        `the log of ${key} begins at offset ${low}, not ${beginning}: the build will lack the records before it`,
-    ),
-    ...(await lostRecordTexts(control, number, { progress, ends })),
-    ...warnings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text),
-  ];
+  const retentionRisks = warnings.filter(({ risk }) => isRetentionRisk(risk)).map(({ text }) => text);
+  const lostRecords = await readLostRecords(control, number, { progress, ends });
+  const texts = [...lostBeginnings, ...lostRecords, ...retentionRisks];
+  const accepted = generation.accepted ?? [];
+  const alreadyAccepted = new Set(accepted.flatMap(({ seen }) => seen));
   return {
     seen: texts.filter((text) => !alreadyAccepted.has(text)),
     beginnings: beginnings.map(({ key, low }) => ({ ...parsePartitionKey(key), low })),
@@ -34,7 +37,7 @@ export async function acceptableLackingRecords(deps: LackingDeps, number: number
 }
 
 /** Describes the records that a generation has applied but its log has lost, so a build cannot read them. */
-async function lostRecordTexts(
+async function readLostRecords(
   control: OperatorDeps['control'],
   number: number,
   { progress, ends }: { progress: Progress[]; ends: ReadonlyMap<string, { end: number }> },
@@ -42,16 +45,16 @@ async function lostRecordTexts(
   const lack = 'the build will lack records that the read model still has';
   const gaps = (await readLogGaps(control, number)).filter(({ kind }) => kind !== 'deleted');
   const withGap = new Set(gaps.map(partitionKey));
-  const shortened = progress.filter((saved) => {
-    const key = partitionKey(saved);
-    const end = ends.get(key)?.end ?? Infinity;
-    return !withGap.has(key) && saved.applied.position > end;
-  });
-  return [
-    ...gaps.map((gap) => `${describeGaps([gap])}: ${lack}`),
-    ...shortened.map(
-      (saved) =>
-        `the log of ${partitionKey(saved)} ends before offset ${saved.applied.position - 1}, which generation ${number} has applied: ${lack}`,
-    ),
-  ];
+  const texts = gaps.map((gap) => `${describeGaps([gap])}: ${lack}`);
+  for (const { topic, partition, applied } of progress) {
+    const key = partitionKey({ topic, partition });
+    const end = ends.get(key)?.end;
+    if (withGap.has(key) || end === undefined) continue;
+    const lastApplied = applied.position - 1;
+    if (lastApplied < end) continue;
+    texts.push(
+      `the log of ${key} ends before offset ${lastApplied}, which generation ${number} has applied: ${lack}`,
+    );
+  }
+  return texts;
 }

@@ -24,7 +24,7 @@ type LostDeps = Pick<OperatorDeps, 'control' | 'mongo'> & {
  * `RebuildRefused` if the progress or documents are gone: from an empty collection the API would answer as if they had
  * never existed.
  */
-export async function acceptableLosses(deps: LostDeps, number: number): Promise<Acceptable> {
+export async function readAcceptableLosses(deps: LostDeps, number: number): Promise<Acceptable> {
   const { control, mongo, config } = deps;
   const registry = await requireRegistry(control);
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);

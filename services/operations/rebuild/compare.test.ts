@@ -36,8 +36,8 @@ const settled = numbers.map((number): DocumentPair => ({
 describe('a comparison', () => {
   test('counts differing documents beyond the number that it remembers', async () => {
     expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
-    expect(await compared(settled, { recheckMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
-    expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
+    expect(await compared(settled, { recheckAtMost: 2 })).toMatchObject({ differences: 3, isCutShort: true });
+    expect(await compared(unequal, { recheckAtMost: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
   test('compares every differing document again', async () => {
@@ -58,7 +58,7 @@ describe('a comparison', () => {
   test('remembers no intended differences', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
-    expect(await compared(unequal, { recheckMax: 2, expectations })).toMatchObject(intended);
+    expect(await compared(unequal, { recheckAtMost: 2, expectations })).toMatchObject(intended);
   });
 
   test('compares a document three times if it changes each time', async () => {

@@ -9,7 +9,7 @@ import {
   type Expectation,
   isExpected,
 } from './differences.ts';
-import { countDocuments, recheck, recheckMax as recheckMaxDefault } from './recheck.ts';
+import { countDocuments, recheck, recheckMax } from './recheck.ts';
 
 /** Reads the documents of two generations. */
 export type PairSource = {
@@ -38,14 +38,14 @@ export type ComparisonResult = {
   expected: number;
   /** The first of the unexpected differences that remained. */
   samples: Difference[];
-  /** More than `recheckMax` documents differed. Further ones were compared once, and count as one difference each. */
+  /** Too many documents differed. Those beyond the limit were compared once, and count as one difference each. */
   isCutShort: boolean;
 };
 
 export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   expectations: Expectation[];
-  /** The number of differing documents to compare again, at most. */
-  recheckMax?: number;
+  /** The number of differing documents to compare again, at most; `recheckMax` by default. */
+  recheckAtMost?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
 };
@@ -66,6 +66,7 @@ export async function compareDocuments(
   const deps = { ...options, watermarks: source.watermarks };
   const remaining = await recheck(deps, candidates, (kind, ids, at) => reread(source, kind, ids, at));
   const unexpected = remaining.filter((difference) => !isExpected(difference, options.expectations));
+  const intendedAfterRecheck = remaining.length - unexpected.length;
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   return {
@@ -73,48 +74,63 @@ export async function compareDocuments(
     differing: countDocuments(unexpected) + overflow,
     counts,
     differences: unexpected.length + overflow,
-    expected: expected + remaining.length - unexpected.length,
+    expected: expected + intendedAfterRecheck,
     samples: unexpected.slice(0, samplesMax),
     isCutShort: overflow > 0,
   };
 }
 
+/** The outcome of the first comparison. */
+type Scan = Pick<ComparisonResult, 'compared' | 'expected'> & {
+  /** An unexpected difference of each document to compare again. */
+  candidates: Difference[];
+  /** Documents with an unexpected difference that are not compared again. */
+  overflow: number;
+};
+
 /**
  * Compares every document once. Only documents with an unexpected difference are candidates for a recheck, because an
  * expected difference may concern every document.
  */
-async function scanAll(
-  source: PairSource,
-  { expectations, now, report, recheckMax = recheckMaxDefault }: CompareOptions,
-) {
-  const candidates: Difference[] = [];
-  const sum = { compared: 0, expected: 0, overflow: 0 };
-  const countDocument = (differences: Difference[]) => {
-    const unexpected = differences.find((difference) => !isExpected(difference, expectations));
-    if (!unexpected) sum.expected += differences.length;
-    else if (candidates.length >= recheckMax) sum.overflow += 1;
-    else candidates.push(unexpected);
-  };
+async function scanAll(source: PairSource, options: CompareOptions): Promise<Scan> {
+  const scan: Scan = { compared: 0, expected: 0, candidates: [], overflow: 0 };
   for (const kind of kinds) {
     let comparedOfKind = 0;
-    const candidatesBefore = candidates.length;
+    const candidatesBefore = scan.candidates.length;
     for await (const pairs of source.scan(kind)) {
-      comparedOfKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
-      const documentDifferences = await findDifferences(source, kind, pairs, await now());
-      documentDifferences.forEach(countDocument);
+      comparedOfKind += pairs.filter(hasState).length;
+      const documents = await findDifferences(source, kind, pairs, await options.now());
+      for (const differences of documents) addDocument(scan, differences, options);
     }
-    sum.compared += comparedOfKind;
-    const differing = candidates.length - candidatesBefore;
-    report(`${kind}: ${comparedOfKind} compared, ${differing} differ in the first comparison`);
+    scan.compared += comparedOfKind;
+    const differing = scan.candidates.length - candidatesBefore;
+    options.report(`${kind}: ${comparedOfKind} compared, ${differing} differ in the first comparison`);
   }
-  return { ...sum, candidates };
+  return scan;
 }
+
+/** Counts a document that differs. */
+function addDocument(
+  scan: Scan,
+  differences: Difference[],
+  { expectations, recheckAtMost = recheckMax }: CompareOptions,
+): void {
+  // One difference is enough, because a recheck compares the whole document again.
+  const unexpected = differences.find((difference) => !isExpected(difference, expectations));
+  if (!unexpected) scan.expected += differences.length;
+  else if (scan.candidates.length < recheckAtMost) scan.candidates.push(unexpected);
+  else scan.overflow += 1;
+}
+
+/** Whether at least one side has the document with a state, not only a tombstone document. */
+const hasState = ({ expected, actual }: DocumentPair): boolean => Boolean(expected?.state ?? actual?.state);
 
 /** The differences of each pair that differs as presented. Only pairs that differ as stored cost further reads. */
 export async function findDifferences(source: PairSource, kind: Kind, pairs: DocumentPair[], now: Date) {
   const compare = (pair: DocumentPair) => differencesOf(kind, pair, now);
-  const unequal = pairs.filter((pair) => compare(pair).length > 0);
-  const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
+  const unequalAsStored = pairs.filter((pair) => compare(pair).length > 0);
+  if (unequalAsStored.length === 0) return [];
+  const presented = await source.asPresented(kind, unequalAsStored, now);
   return presented.map(compare).filter((differences) => differences.length > 0);
 }
 

@@ -5,7 +5,7 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { runCommand } from '../../../shared/store/run-command.ts';
-import { acceptableLackingRecords } from '../accept/lacking-records.ts';
+import { readAcceptableLackingRecords } from '../accept/lacking-records.ts';
 import { acceptCommand, commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { unpinnedFinding } from '../rules/generation.ts';
@@ -30,7 +30,7 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const unreadable = leaderlessText(log);
   if (unreadable !== null) problems.push(`${unreadable}: repair the brokers first`);
   problems.push(...(await missingSpace(deps, registry)));
-  const { seen } = await acceptableLackingRecords(deps, registry.generation);
+  const { seen } = await readAcceptableLackingRecords(deps, registry.generation);
   const commands = commandsIn[deps.config.DEPLOYMENT];
   const acceptance = `restore the records, or accept it: ${acceptCommand(commands, 'truncated', registry.generation)}`;
   const lacks = seen.length === 0 ? [] : [...seen, acceptance];

@@ -26,20 +26,23 @@ export function comparison(
   if (!report) return { text: `generation ${number} was not compared with the active one`, fix };
   const reason = expiryReason(facts, generation.projectionVersion, report);
   if (reason) return { text: `the comparison is no longer valid, because ${reason}`, fix };
-  const { differences, differing, compared, expected, by, expectations } = report;
+  if (report.differences > 0) return { text: differencesText(report), fix };
+  if (report.expected === 0) return null;
+  const text = `${report.compared} compared: 0 unintended differences${intendedText(report)}`;
+  return { text, isAccepted: true };
+}
+
+function differencesText(report: ComparisonReport): string {
+  const compared = counted(report.compared, 'document');
+  const remedy = 'fix the projection, or name the intended differences with --expect';
+  return `differences in ${report.differing} of ${compared}${intendedText(report)}: ${remedy}`;
+}
+
+/** The end of a text that names the intended differences; empty if there are none. */
+function intendedText({ expected, by, expectations }: ComparisonReport): string {
+  if (expected === 0) return '';
   const accepted = expectations.map(expectationText).join(', ');
-  const intended =
-    expected > 0 ? `, ${counted(expected, 'intended difference')} accepted by ${by} (${accepted})` : '';
-  if (differences > 0)
-    return {
-      text:
-        `differences in ${differing} of ${counted(compared, 'document')}${intended}: fix the projection, or name the ` +
-        'intended differences with --expect',
-      fix,
-    };
-  return expected > 0
-    ? { text: `${compared} compared: 0 unintended differences${intended}`, isAccepted: true }
-    : null;
+  return `, ${counted(expected, 'intended difference')} accepted by ${by} (${accepted})`;
 }
 
 /** Why a comparison of documents of this projection version is no longer valid; null if it is valid. */
@@ -54,7 +57,10 @@ function expiryReason(
     return `it was made with generation ${against}, and ${active?.number} is active now`;
   if (versions.generation !== version || versions.against !== active.projectionVersion)
     return 'a projection version has changed since';
-  const moved = lows.find(({ partition, low }) => (log?.ends.get(partition)?.low ?? low) !== low);
+  const moved = lows.find(({ partition, low }) => {
+    const lowNow = log?.ends.get(partition)?.low;
+    return lowNow !== undefined && lowNow !== low;
+  });
   if (moved) return `the log of ${moved.partition} now begins at another offset`;
   return facts.now.getTime() - at.getTime() > reportValidMs ? 'it is older than a day' : null;
 }
