@@ -17,8 +17,6 @@ type AnnounceReplicaDeps = {
   snapshots: ReadSnapshots;
   /** The requests in progress, by the generation that each of them reads. */
   generationsInUse: Pick<Counts<number>, 'entries'>;
-  /** Whether this replica stores traces of its requests. */
-  traces: boolean;
   logger: Logger;
   now: () => Date;
   metrics: { generation: Gauge; dataAge: Gauge; logGap: Gauge };
@@ -31,7 +29,7 @@ type AnnounceReplicaDeps = {
  * its own metrics end with it. If MongoDB does not take the announcement, no request fails.
  */
 export function announceReplica(deps: AnnounceReplicaDeps) {
-  const { control, snapshots, generationsInUse, traces, logger, now, metrics } = deps;
+  const { control, snapshots, generationsInUse, logger, now, metrics } = deps;
   const showLogGap = async (generation: number) => {
     const [first] = await readLogGaps(control, generation, limits);
     metrics.logGap.set(first ? first.at.getTime() / 1_000 : 0);
@@ -52,7 +50,6 @@ export function announceReplica(deps: AnnounceReplicaDeps) {
     generation: snapshots.lastGeneration(),
     inProgress: generationsInUse.entries().map(([generation, requests]) => ({ generation, requests })),
     versions: servedVersions,
-    traces,
   });
   const heartbeat = createHeartbeat({ control, read, onBeat, logger });
   heartbeat.begin();

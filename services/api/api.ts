@@ -106,8 +106,7 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
     { listener: app.callback(), ...unparsedDeps, nowMs, connectionsRefused: metrics.connectionsRefused },
     serverOptions(config, credentials),
   );
-  const announced = { control, snapshots, generationsInUse, traces: trace !== null };
-  const announcement = announceReplica({ ...announced, metrics, logger, now });
+  const announcement = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // This comes after the server, because a drop of a generation must wait for the last request of this replica.

@@ -49,8 +49,6 @@ export type Replica = Announced & {
   inProgress: RequestsInProgress[];
   /** The projection versions that it can serve. */
   versions: readonly number[];
-  /** Whether it stores traces of its requests. */
-  traces: boolean;
 };
 
 /** The last sweep of a process. An operator has to know of failing sweeps, because expired personal data stays. */

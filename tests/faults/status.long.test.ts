@@ -29,7 +29,6 @@ describe('the beginning of status and of the console shows the cause and the fix
       role: 'api',
       state: 'running',
       reason: null,
-      traces: true,
       host: 'api-1',
       pid: 1,
       release: '1',

@@ -193,7 +193,6 @@ export async function openRebuild() {
         host: 'api-1',
         pid: 41,
         release: '1.0.0',
-        traces: true,
         state: 'running',
         reason: null,
         generation: 1,

@@ -124,7 +124,6 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
       release: '1',
       generation: 1,
       versions: [1],
-      traces: true,
       inProgress: [],
       state: 'running',
       reason: null,

@@ -1,12 +1,10 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { processText, readLiveReplicas } from '../../../shared/control/processes.ts';
 import {
   type RequestTrace,
   requestTracesOf,
   type TraceBatch,
 } from '../../../shared/control/request-traces.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
 import type { Row } from '../row.ts';
 
 /** A trace with the fields of its batch. */
@@ -17,21 +15,13 @@ export async function readTrace(control: Db, requestId: string): Promise<TraceOf
   const batch = await requestTracesOf(control).findOne({ 'traces._id': requestId });
   const trace = batch?.traces.find(({ _id }) => _id === requestId);
   if (batch && trace) return { ...trace, replica: batch.replica, expiresAt: batch.expiresAt };
-  const untraced = await describeUntraced(control);
   const at = new Date(decodeTime(requestId.slice('req_'.length))).toISOString();
   throw new Error(
     `there is no trace of ${requestId}, a request of ${at}. Either the trace has expired ` +
       "(the API's REQUEST_TRACE_DAYS, 90 by default), or it was lost during an outage of MongoDB (the API logs and " +
-      `counts lost traces), or that API stores no traces (REQUEST_TRACE_DAYS=0${untraced}) or has another DATABASE_NAME, or it is ` +
+      `counts lost traces), or that API stores no traces (REQUEST_TRACE_DAYS=0) or has another DATABASE_NAME, or it is ` +
       'not stored yet (about 1 s)',
   );
-}
-
-/** Names the live replicas that store no traces. */
-async function describeUntraced(control: Db): Promise<string> {
-  const replicas = await readLiveReplicas(control, await storeTime(control));
-  const untraced = replicas.filter(({ traces }) => !traces).map(processText);
-  return untraced.length === 0 ? '' : `; now ${untraced.join(', ')} stores none`;
 }
 
 /**
