@@ -39,7 +39,6 @@ export type Generation = {
   state: GenerationState;
   /** When it entered this state. */
   since: Date;
-  registeredAt: Date;
   /** When its first projector was about to read the log. Absent before that. */
   startedAt?: Date;
   /** The offsets of the logs at the start. A build that has applied them up to each `end` is loaded. */
@@ -340,7 +339,7 @@ async function registerFirst(control: Db): Promise<GenerationRegistry> {
     since: now,
     revision: newRevision(),
     lastNumber: 1,
-    generations: [{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now }],
+    generations: [{ number: 1, projectionVersion, state: 'active', since: now }],
     history: [{ generation: 1, from: null, to: 'active', ...cause }],
     manifest,
   };

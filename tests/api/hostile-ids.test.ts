@@ -219,7 +219,7 @@ test('each answer during a promotion has documents of the organization from one 
   await build.fill(secondDatabase, documentsOf(2));
   await build.dataAsOf(control, new Date(), 2);
   const promotedAt = new Date();
-  const registered = { projectionVersion, since: promotedAt, registeredAt: promotedAt };
+  const registered = { projectionVersion, since: promotedAt };
   const generations = [
     { ...registered, number: 1, state: 'standby' as const },
     { ...registered, number: 2, state: 'active' as const },

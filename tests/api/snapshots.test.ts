@@ -74,14 +74,7 @@ describe('a generation that is dropped while it is read', () => {
     const at = new Date();
     const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
     const generation = (number: number, generationState: Generation['state']): Generation => {
-      return {
-        number,
-        projectionVersion,
-        state: generationState,
-        since: at,
-        registeredAt: at,
-        accepted: [acceptance],
-      };
+      return { number, projectionVersion, state: generationState, since: at, accepted: [acceptance] };
     };
     const generations = [generation(active, state), generation(active + 1, 'active')];
     await generationsOf(control).updateOne(

@@ -183,7 +183,7 @@ describe('support-cli explain', () => {
     const tickets = collectionOf(database, 'ticket');
     const ticket = await tickets.findOne({ _id: 'ti_1' });
     await tickets.updateOne({ _id: 'ti_1' }, { $set: { 'joined.requester.name': 'Eve' } });
-    const times = { since: new Date(), registeredAt: new Date() };
+    const times = { since: new Date() };
     const second = { number: 2, projectionVersion, state: 'ready' as const, ...times };
     // Another release joins the documents of generation 3.
     const third = { ...second, number: 3, projectionVersion: projectionVersion + 1 };

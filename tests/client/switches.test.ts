@@ -40,7 +40,7 @@ async function promote(active: number): Promise<void> {
   const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
   const generations = [1, 2].map((number): Generation => {
     const state = number === active ? 'active' : 'standby';
-    return { number, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
+    return { number, projectionVersion, state, since: at, accepted: [acceptance] };
   });
   await generationsOf(apis.store.control).updateOne(
     { _id: 'active' },

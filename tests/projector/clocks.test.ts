@@ -36,7 +36,7 @@ test.each([
     orphanedAt: (await find('message', 'msg_1'))?.orphanedAt?.getTime(),
     deletedAt: ((await find('tag', 'tag_1'))?.expiresAt?.getTime() ?? 0) - 3 * dayMs,
     lastAt: deadLetter?.lastAt.getTime(),
-    registeredAt: registry?.generations[0]?.registeredAt.getTime(),
+    startedAt: registry?.generations[0]?.startedAt?.getTime(),
     completeTo: await completeToMs(),
   };
   const untilMs = await storeMs();

@@ -39,7 +39,7 @@ export const generation = (
   number: number,
   state: GenerationState,
   changes: Partial<Generation> = {},
-): Generation => ({ number, projectionVersion, state, since: longAgo, registeredAt: longAgo, ...changes });
+): Generation => ({ number, projectionVersion, state, since: longAgo, startedAt: longAgo, ...changes });
 
 /** A comparison that a promotion accepts, with changes. */
 export const comparisonReport = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({

@@ -102,10 +102,10 @@ describe('a projector that follows the registry', () => {
   const storeBuild = async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, low: 0, end: 5 }];
-    const registeredAt = secondsBefore(3 * 3_600);
+    const startedAt = secondsBefore(3 * 3_600);
     await rebuild.storeGenerations([
       generation(1, 'active'),
-      generation(2, 'building', { loadTo, registeredAt }),
+      generation(2, 'building', { loadTo, startedAt }),
     ]);
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const setPosition = (position: number) =>

@@ -82,7 +82,7 @@ export const factsOf = (
     projectionVersion: 1,
     state,
     since: before(9_000),
-    registeredAt: before(9_000),
+    startedAt: before(9_000),
     ...changes.generation,
   },
 });

@@ -12,7 +12,7 @@ const first: GenerationRegistry = {
   revision: 1,
   lastNumber: 1,
   history: [],
-  generations: [{ number: 1, projectionVersion, state: 'active', since: at(0), registeredAt: at(0) }],
+  generations: [{ number: 1, projectionVersion, state: 'active', since: at(0) }],
 };
 const statesOf = ({ generations }: GenerationRegistry) =>
   Object.fromEntries(generations.map(({ number, state }) => [number, state]));

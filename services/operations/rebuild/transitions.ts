@@ -31,14 +31,7 @@ export const register =
         `rebuild drop ${build.number}`,
       );
     const number = registry.lastNumber + 1;
-    const newBuild: Generation = {
-      number,
-      projectionVersion,
-      state: 'building',
-      since: at,
-      registeredAt: at,
-      ...options,
-    };
+    const newBuild: Generation = { number, projectionVersion, state: 'building', since: at, ...options };
     return withTransition(
       { ...registry, lastNumber: number, generations: [...registry.generations, newBuild] },
       { generation: number, from: null, to: 'building', at, by, why },

@@ -11,7 +11,6 @@ import {
   advance,
   changeRegistry,
   loadEnds,
-  requireRegistry,
   storeLongestLag,
   storeStart,
 } from '../../../shared/control/registry.ts';
@@ -23,7 +22,7 @@ import type { Applier } from '../apply/apply.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Positions } from '../partition/positions.ts';
 import { readSavedPositions } from '../progress/progress.ts';
-import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
+import { lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
@@ -138,7 +137,7 @@ async function advanceBuild(
 async function recordLag(deps: LagDeps, ownGeneration: Generation, completeTo: Date | null): Promise<number> {
   const { control, metrics } = deps;
   const now = deps.now();
-  const sinceStart = (now.getTime() - (lagStart(ownGeneration, completeTo) ?? now).getTime()) / 1_000;
+  const sinceStart = (now.getTime() - (ownGeneration.startedAt ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, currentLag(deps, completeTo, now)));
   const recorded = ownGeneration.longestBehindSeconds ?? 0;
   const longest = lagToRecord(seconds, recorded);
@@ -157,16 +156,14 @@ export async function recordAbsence(
 ): Promise<Date> {
   const { control, generation: number, now } = deps;
   const completeTo = await readWatermark(control, number);
-  const registry = completeTo
-    ? await requireRegistry(control)
-    : await changeRegistry(control, storeStart(number, now()));
+  const registry = await changeRegistry(control, storeStart(number, now()));
   const ownGeneration = generationOf(registry, number);
   const longestBehindSeconds = await recordLag(deps, ownGeneration, completeTo);
   const settings = await readTopicSettings(deps.admin, deps.topics).catch(() => []);
   const bound = tombstoneBound(settings);
   const reason = tombstoneWarning({ ...ownGeneration, longestBehindSeconds }, completeTo, bound, now());
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
-  return ownGeneration.startedAt ?? ownGeneration.registeredAt;
+  return ownGeneration.startedAt ?? now();
 }
 
 /** Counts the records up to the ends of a load that are not applied yet. */

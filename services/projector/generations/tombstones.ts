@@ -11,14 +11,6 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
     .flatMap(({ topic, deleteRetentionMs: keptMs }) => (keptMs === null ? [] : [{ topic, keptMs }]))
     .toSorted((a, b) => a.keptMs - b.keptMs)[0] ?? null;
 
-/**
- * Returns the time at which the lag of a generation begins; null before its start. A projector that still waits for
- * brokers or topics has read no entity, so it misses no deletion. A generation of an earlier release has a watermark,
- * but no start.
- */
-export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Date | null): Date | null =>
-  startedAt ?? (watermark && registeredAt);
-
 /** The factor by which a lag must grow before it is recorded again. */
 const lagGrowthFactor = 1.1;
 
@@ -43,10 +35,10 @@ export function tombstoneWarning(
   bound: TombstoneBound | null,
   now: Date,
 ): string | null {
-  const { number, longestBehindSeconds = 0 } = generation;
+  const { number, startedAt = now, longestBehindSeconds = 0 } = generation;
   // The lag of a build begins with its start. The build loads older records, but misses no tombstone because of that.
-  const start = lagStart(generation, watermark) ?? now;
-  const currentMs = now.getTime() - Math.max(start.getTime(), watermark?.getTime() ?? 0);
+  // A projector that still waits for brokers or topics has read no entity, so it misses no deletion.
+  const currentMs = now.getTime() - Math.max(startedAt.getTime(), watermark?.getTime() ?? 0);
   const recordedMs = longestBehindSeconds * 1_000;
   if (!bound || Math.max(currentMs, recordedMs * lagGrowthFactor) < bound.keptMs) return null;
   const hours = (ms: number) => counted(Number((ms / 3_600_000).toFixed(2)), 'hour');
