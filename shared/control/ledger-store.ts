@@ -225,16 +225,16 @@ export async function closeGeneration(control: Db, generation: number): Promise<
   await removeSkips(control, generation);
 }
 
-/** Removes the skips of a generation; with a partition, only the skips of its log. */
+/** Removes the skips of a generation; with lost records, only those of their partition from the first lost one on. */
 export async function removeSkips(
   control: Db,
   generation: number,
-  log?: Pick<TopicPartition, 'topic' | 'partition'>,
+  lost?: TopicPartition & { from: number },
 ): Promise<void> {
-  const filter: Filter<LedgerSpan> = log ? { topic: log.topic, partition: log.partition } : {};
+  const filter: Filter<LedgerSpan> = lost ? { topic: lost.topic, partition: lost.partition } : {};
   filter['skips.generations'] = generation;
   const skipped = await readSpanIds(control, filter);
-  await changeSpans(control, skipped, (span) => removeGenerationFromSkips(span, generation));
+  await changeSpans(control, skipped, (span) => removeGenerationFromSkips(span, generation, lost?.from));
 }
 
 /** Opens the records that one generation lacks for another generation, unless that one can read them in the log. */

@@ -328,9 +328,10 @@ export function skipOffset(span: OpenSpan, { generations, ...skip }: Skip): void
   span.skips = [...others, { ...skip, ...existing, generations: [...all].toSorted((a, b) => a - b) }];
 }
 
-/** Removes a generation from the skips of a span. */
-export function removeGenerationFromSkips(span: OpenSpan, generation: number): void {
+/** Removes a generation from the skips of a span, from an offset on. */
+export function removeGenerationFromSkips(span: OpenSpan, generation: number, from = 0): void {
   span.skips = span.skips.flatMap(({ generations, ...skip }) => {
+    if (skip.offset < from) return [{ ...skip, generations }];
     const others = generations.filter((number) => number !== generation);
     return others.length > 0 ? [{ ...skip, generations: others }] : [];
   });
