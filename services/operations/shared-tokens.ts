@@ -7,18 +7,21 @@ import { collectionOf, generationDatabase } from '../../shared/store/connection.
 /** One reading examines at most this many tokens that several keys have. */
 const tokensMax = 100;
 /** One reading examines at most this many blocked tokens. */
-const blocksMax = 1_000;
+const blockedTokensMax = 1_000;
 /** The time limit of each query, in milliseconds. A query reads only the index on hashes. */
 const timeoutMs = 500;
 
-/** The keys of each token that the API refuses although an active key of the active generation has it. */
+/**
+ * The tokens that the API refuses because several keys have them or had them, with those keys. Reads only tokens that
+ * an active key of the active generation has.
+ */
 export async function readSharedTokens(
   control: Db,
-  name: string,
+  databaseName: string,
   registry: GenerationRegistry | null,
 ): Promise<TokenOwners[]> {
   if (!registry) return [];
-  const database = generationDatabase(control.client, name, registry.generation);
+  const database = generationDatabase(control.client, databaseName, registry.generation);
   const hashes = [...(await readSharedHashes(database)), ...(await readBlockedHashes(control))];
   if (hashes.length === 0) return [];
   const tokens = await readTokenOwners(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
@@ -41,7 +44,10 @@ async function readSharedHashes(database: Db): Promise<string[]> {
 
 async function readBlockedHashes(control: Db): Promise<string[]> {
   const found = await blockedKeys(control)
-    .find({ keyId: { $exists: true } }, { projection: { _id: 1 }, limit: blocksMax, maxTimeMS: timeoutMs })
+    .find(
+      { keyId: { $exists: true } },
+      { projection: { _id: 1 }, limit: blockedTokensMax, maxTimeMS: timeoutMs },
+    )
     .sort({ _id: 1 })
     .toArray();
   return found.map(({ _id }) => _id);

@@ -1,94 +1,119 @@
 import type { Gap } from '../../../shared/control/log-gaps.ts';
 import { containing } from '../../../tests/support/matchers.ts';
-import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
+import { type Continuation, continueAfterGaps, type Logs } from './continue-after-gaps.ts';
 
-const place = { topic: 't', partition: 0 };
-const diverged: Gap = { ...place, kind: 'diverged', from: 5, to: 7, topicId: 'a' };
-const deleted: Gap = { ...place, kind: 'deleted', from: 8, to: 11, topicId: 'a' };
-const replaced: Gap = { ...place, kind: 'replaced', from: 0, to: 7, topicId: 'b' };
+const topicPartition = { topic: 't', partition: 0 };
+const diverged: Gap = { ...topicPartition, kind: 'diverged', from: 5, to: 7, topicId: 'a' };
+const deleted: Gap = { ...topicPartition, kind: 'deleted', from: 8, to: 11, topicId: 'a' };
+const replaced: Gap = { ...topicPartition, kind: 'replaced', from: 0, to: 7, topicId: 'b' };
 
-type Log = Parameters<typeof continueAfterGaps>[0]['log'];
-const log = (low: number, end: number, changes: Partial<Log> = {}): Log => ({
+/** The log of the partition `t/0`, from its first offset to its end. */
+const logFrom = (low: number, end: number): Logs => ({
   partitions: ['t/0'],
   ends: new Map([['t/0', { low, end, stable: end }]]),
   topicIds: new Map([['t', 'a']]),
   unreachable: [],
-  ...changes,
 });
-const progress = [{ ...place, applied: { position: 8, topicId: 'a' } }];
-const otherTopicId = { topicIds: new Map([['t', 'b']]) };
+/** The same log in a topic that was created again. */
+const recreatedFrom = (low: number, end: number): Logs => ({
+  ...logFrom(low, end),
+  topicIds: new Map([['t', 'b']]),
+});
+const onlyAnotherPartition: Logs = { ...logFrom(0, 9), partitions: ['t/1'] };
 
-const described = ({ way, nextOffset, lostFrom }: Continuation) =>
-  `${way} ${nextOffset}, lost from ${lostFrom}`;
+const appliedTo = (position: number) => [{ ...topicPartition, applied: { position, topicId: 'a' } }];
 
-/** The gap that was found, the log as it is when the operator accepts it, and where the partition continues. */
-test.each<[string, Gap[], Log, string]>([
-  ['at the first lost record of a diverged log', [diverged], log(0, 9), 'reread 5, lost from 5'],
-  [
-    'at the end of a diverged log that has lost more records since',
-    [diverged],
-    log(0, 3),
-    'reread 3, lost from 3',
-  ],
-  [
-    'at the present beginning of a diverged log that has lost its first records since',
-    [diverged],
-    log(6, 9),
-    'reread 6, lost from 5',
-  ],
-  ['after the deleted records', [deleted], log(12, 20), 'skip 12, lost from null'],
-  [
-    'after all deleted records, if more were deleted since',
-    [deleted],
-    log(15, 20),
-    'skip 15, lost from null',
-  ],
-  [
-    'at the beginning of another topic of this name',
-    [replaced],
-    log(0, 2, otherTopicId),
-    'reset 0, lost from 0',
-  ],
-  [
-    'at the beginning of another topic, even of a long one',
-    [replaced],
-    log(3, 99, otherTopicId),
-    'reset 3, lost from 0',
-  ],
-  [
-    'at the beginning of a topic that was created again since its gap was found',
-    [diverged],
-    log(0, 9, otherTopicId),
-    'reset 0, lost from 0',
-  ],
-  [
-    'at the beginning of another topic, even without a stored gap',
-    [],
-    log(0, 9, otherTopicId),
-    'reset 0, lost from 0',
-  ],
-  ['nowhere if it no longer exists', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
-])('a partition continues %s', (_, gaps, now, expected) => {
-  const result = continueAfterGaps({ gaps, progress, log: now });
-  expect('problem' in result ? result : result.continuations.map(described)).toEqual([expected]);
+/** The gaps that were found, the log as it is when the operator accepts them, and where the partition continues. */
+test.each<{
+  where: string;
+  gaps: Gap[];
+  log: Logs;
+  expected: Pick<Continuation, 'way' | 'nextOffset' | 'lostFrom'>;
+}>([
+  {
+    where: 'at the first lost record of a diverged log',
+    gaps: [diverged],
+    log: logFrom(0, 9),
+    expected: { way: 'reread', nextOffset: 5, lostFrom: 5 },
+  },
+  {
+    where: 'at the end of a diverged log that has lost more records since',
+    gaps: [diverged],
+    log: logFrom(0, 3),
+    expected: { way: 'reread', nextOffset: 3, lostFrom: 3 },
+  },
+  {
+    where: 'at the present beginning of a diverged log that has lost its first records since',
+    gaps: [diverged],
+    log: logFrom(6, 9),
+    expected: { way: 'reread', nextOffset: 6, lostFrom: 5 },
+  },
+  {
+    where: 'after the deleted records',
+    gaps: [deleted],
+    log: logFrom(12, 20),
+    expected: { way: 'skip', nextOffset: 12, lostFrom: null },
+  },
+  {
+    where: 'after all deleted records, if more were deleted since',
+    gaps: [deleted],
+    log: logFrom(15, 20),
+    expected: { way: 'skip', nextOffset: 15, lostFrom: null },
+  },
+  {
+    where: 'at the beginning of another topic of this name',
+    gaps: [replaced],
+    log: recreatedFrom(0, 2),
+    expected: { way: 'reset', nextOffset: 0, lostFrom: 0 },
+  },
+  {
+    where: 'at the beginning of another topic, even of a long one',
+    gaps: [replaced],
+    log: recreatedFrom(3, 99),
+    expected: { way: 'reset', nextOffset: 3, lostFrom: 0 },
+  },
+  {
+    where: 'at the beginning of a topic that was created again since its gap was found',
+    gaps: [diverged],
+    log: recreatedFrom(0, 9),
+    expected: { way: 'reset', nextOffset: 0, lostFrom: 0 },
+  },
+  {
+    where: 'at the beginning of another topic, even without a stored gap',
+    gaps: [],
+    log: recreatedFrom(0, 9),
+    expected: { way: 'reset', nextOffset: 0, lostFrom: 0 },
+  },
+  {
+    where: 'nowhere if it no longer exists',
+    gaps: [],
+    log: onlyAnotherPartition,
+    expected: { way: 'gone', nextOffset: null, lostFrom: 0 },
+  },
+])('a partition continues $where', ({ gaps, log, expected }) => {
+  const result = continueAfterGaps({ gaps, progress: appliedTo(8), log });
+  expect(result).toMatchObject({ continuations: [expected] });
 });
 
-test('records that were read but not applied before the gap are applied if the log has them', () => {
-  const unfinished = [{ ...place, applied: { position: 3, topicId: 'a' } }];
-  const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: unfinished, log: now });
-  expect(accept(diverged, log(0, 9))).toMatchObject({
-    continuations: [{ way: 'reread', nextOffset: 3, lostFrom: 5 }],
-  });
-  expect(accept(deleted, log(12, 20))).toMatchObject({
-    continuations: [{ nextOffset: 12, text: containing('the records from 3 to 11 are skipped') }],
-  });
+test('records that were read but not applied before a diverged gap are applied, because the log has them', () => {
+  const result = continueAfterGaps({ gaps: [diverged], progress: appliedTo(3), log: logFrom(0, 9) });
+  expect(result).toMatchObject({ continuations: [{ way: 'reread', nextOffset: 3, lostFrom: 5 }] });
 });
 
-test('a partition whose log cannot be read neither continues nor counts as gone', () => {
-  const unread = log(0, 9, { ends: new Map() });
-  expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toEqual({
-    problem: containing('the log of t/0 cannot be read'),
-  });
-  const silent = log(0, 9, { partitions: ['t/1'], unreachable: [{ broker: '1', error: 'no' }] });
-  expect(continueAfterGaps({ gaps: [], progress, log: silent })).toEqual({ continuations: [] });
+test('records that were read but not applied before deleted records are skipped with them', () => {
+  const result = continueAfterGaps({ gaps: [deleted], progress: appliedTo(3), log: logFrom(12, 20) });
+  const text = containing('the records from 3 to 11 are skipped');
+  expect(result).toMatchObject({ continuations: [{ nextOffset: 12, text }] });
+});
+
+test('a partition whose log cannot be read does not continue', () => {
+  const unread = { ...logFrom(0, 9), ends: new Map() };
+  const result = continueAfterGaps({ gaps: [diverged], progress: appliedTo(8), log: unread });
+  expect(result).toEqual({ problem: containing('the log of t/0 cannot be read') });
+});
+
+test('a partition does not count as gone while a broker does not answer', () => {
+  const silent = { ...onlyAnotherPartition, unreachable: [{ broker: '1', error: 'no' }] };
+  const result = continueAfterGaps({ gaps: [], progress: appliedTo(8), log: silent });
+  expect(result).toEqual({ continuations: [] });
 });

@@ -32,10 +32,13 @@ export type Continuation = TopicPartition & {
   text: string;
 };
 
+/** The logs as they are now. */
+export type Logs = Pick<LogState, 'partitions' | 'ends' | 'topicIds' | 'unreachable'>;
+
 type ContinueInputs = {
   gaps: Gap[];
   progress: Pick<Progress, 'topic' | 'partition' | 'applied'>[];
-  log: Pick<LogState, 'partitions' | 'ends' | 'topicIds' | 'unreachable'>;
+  log: Logs;
 };
 
 /** How every partition continues, or the reason why one of them cannot. */
@@ -53,13 +56,19 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
   const keys = new Set([...gapOf.keys(), ...gone, ...recreated]);
   const continuations: Continuation[] = [];
   for (const key of [...keys].toSorted()) {
-    const place = parsePartitionKey(key);
+    const topicPartition = parsePartitionKey(key);
     const position = positions.get(key) ?? 0;
-    const topicId = log.topicIds.get(place.topic) ?? null;
+    const topicId = log.topicIds.get(topicPartition.topic) ?? null;
     const ends = log.ends.get(key);
     const gap = gapOf.get(key);
     if (gone.has(key)) {
-      continuations.push({ ...place, position, topicId, logEnd: 0, ...removeProgress(key, position) });
+      continuations.push({
+        ...topicPartition,
+        position,
+        topicId,
+        logEnd: 0,
+        ...removeProgress(key, position),
+      });
       continue;
     }
     if (!ends) {
@@ -67,7 +76,7 @@ export function continueAfterGaps({ gaps, progress, log }: ContinueInputs): Cont
     }
     const isNewLog = !gap || gap.kind === 'replaced' || recreated.has(key);
     const continuation = isNewLog ? continueInNewLog(key, ends) : continueAfterGap(gap, position, ends);
-    continuations.push({ ...place, position, topicId, logEnd: ends.end, ...continuation });
+    continuations.push({ ...topicPartition, position, topicId, logEnd: ends.end, ...continuation });
   }
   return { continuations };
 }

@@ -16,10 +16,11 @@ import { readLiveReplicas, type Replica } from '../../../shared/control/processe
 import { isRecreated, readProgress } from '../../../shared/control/progress.ts';
 import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFactsToAct } from '../facts.ts';
-import { blockingFindings, evaluateRules, type Finding, findingsAgainst } from '../findings.ts';
+import { evaluateRules, type Finding, findingsAgainst } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { activate } from './transitions.ts';
 
@@ -28,7 +29,7 @@ export type SwitchResult = {
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
   /** The findings against the switch, accepted ones included. */
   findings: Finding[];
-  /** The live replicas that still served another generation when the time was up. */
+  /** The live replicas that still served another generation when the command stopped waiting for them. */
   waiting: Replica[];
 };
 
@@ -53,37 +54,36 @@ const dryRunSecondsMax = 10;
  */
 export async function switchTo(
   deps: OperatorDeps,
-  number: number,
+  generation: number,
   options: SwitchOptions,
 ): Promise<SwitchResult> {
   let switched: SwitchResult | null = null;
-  while (switched === null) switched = await trySwitch(deps, number, options);
+  while (switched === null) switched = await trySwitch(deps, generation, options);
   return switched;
 }
 
 /** Returns null if the generations have changed since the checks. The caller then tries again. */
 async function trySwitch(
   deps: OperatorDeps,
-  number: number,
+  generation: number,
   options: SwitchOptions,
 ): Promise<SwitchResult | null> {
   const { step, dryRun, timeoutSeconds } = options;
   const registry = await requireRegistry(deps.control);
   // Throws if the generation does not exist.
-  generationOf(registry, number);
-  const result = { generation: number, findings: [], waiting: [] };
-  if (registry.generation === number) {
-    const waiting = await awaitReplicas(deps, number, dryRun ? 0 : timeoutSeconds);
+  generationOf(registry, generation);
+  const result = { generation, findings: [], waiting: [] };
+  if (registry.generation === generation) {
+    const waiting = await awaitReplicas(deps, generation, dryRun ? 0 : timeoutSeconds);
     return { ...result, outcome: 'was-active', waiting };
   }
-  const switchFindings = await awaitSwitchable(deps, number, options);
+  const switchFindings = await awaitSwitchable(deps, generation, options);
   if (dryRun) return { ...result, findings: switchFindings, outcome: 'dry-run' };
-  if (switchFindings.some(({ isAccepted }) => !isAccepted))
-    return { ...result, findings: switchFindings, outcome: 'refused' };
+  if (switchFindings.some(preventsSwitch)) return { ...result, findings: switchFindings, outcome: 'refused' };
   const why = withAccepted(options.why, switchFindings);
-  if (!(await activateUnchanged(deps, registry, number, why))) return null;
-  deps.report(`generation ${number} is active; waiting for the API replicas`);
-  const waiting = await awaitReplicas(deps, number, timeoutSeconds);
+  if (!(await activateUnchanged(deps, registry, generation, why))) return null;
+  deps.report(`generation ${generation} is active; waiting for the API replicas`);
+  const waiting = await awaitReplicas(deps, generation, timeoutSeconds);
   const outcome = step === 'promote' ? 'promoted' : 'rolled-back';
   return { ...result, findings: switchFindings, outcome, waiting };
 }
@@ -92,51 +92,60 @@ async function trySwitch(
 async function activateUnchanged(
   deps: OperatorDeps,
   checked: GenerationRegistry,
-  number: number,
+  generation: number,
   why: string,
 ): Promise<boolean> {
   await deps.onStep?.('carry over');
-  await carryOver(deps, checked.generation, number);
-  await reportLacking(deps, number);
+  await carryOver(deps, checked.generation, generation);
+  await reportLacking(deps, generation);
   await deps.onStep?.('switch');
   const cause = { by: deps.by, at: await deps.now(), why };
   const latest = await requireRegistry(deps.control);
   // A note in the history affects no check.
   if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(checked))) {
     // A drop may have closed its dead letters before `carryOver` opened them.
-    const isLiving = livingGenerations(latest).some((living) => living.number === number);
-    if (!isLiving) await closeGeneration(deps.control, number);
+    const isLiving = livingGenerations(latest).some((living) => living.number === generation);
+    if (!isLiving) await closeGeneration(deps.control, generation);
     return false;
   }
-  const replaced = await replaceRegistry(deps.control, latest, activate(number, cause)(latest));
+  const toActive = activate(generation, cause);
+  const replaced = await replaceRegistry(deps.control, latest, toActive(latest));
   return replaced !== null;
 }
 
 const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
 
 /**
- * Waits while the only obstacle is newer data of the active generation, because both generations apply records all the
- * time. Returns the findings against the switch, accepted ones included.
+ * Waits while the generation only lags behind the active one, because both apply records all the time. Returns the
+ * findings against the switch, accepted ones included.
  */
 async function awaitSwitchable(
   deps: OperatorDeps,
-  number: number,
+  generation: number,
   options: SwitchOptions,
 ): Promise<Finding[]> {
   const { step, dryRun, timeoutSeconds } = options;
   const previous = await readFactsToAct(deps);
-  const read = async () => evaluateRules(await readFactsToAct(deps, previous));
+  const readFindings = async () => {
+    const findings = evaluateRules(await readFactsToAct(deps, previous));
+    return findingsAgainst(findings, generation, step);
+  };
   const reportChange = reportChanges(deps.report);
-  const blocking = (all: Finding[]) => blockingFindings(all, number, step);
-  const isOnlyOlder = (all: Finding[]) =>
-    blocking(all).length > 0 && blocking(all).every(({ acceptAs }) => acceptAs === 'older');
   const waitSeconds = dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds;
-  const last = await pollUntil(read, (all) => !isOnlyOlder(all), {
+  return pollUntil(readFindings, (findings) => !onlyLags(findings), {
     everyMs: 500,
     timeoutMs: waitSeconds * 1_000,
-    onPending: (all) => reportChange(`waiting: ${blocking(all)[0]?.text ?? ''}`),
+    onPending: (findings) => reportChange(`waiting: ${findings.find(preventsSwitch)?.text ?? ''}`),
   });
-  return findingsAgainst(last, number, step);
+}
+
+/** Whether a finding against the switch prevents it. */
+const preventsSwitch = ({ isAccepted }: Finding) => !isAccepted;
+
+/** Whether nothing prevents the switch except older data in the generation than in the active one. */
+function onlyLags(switchFindings: Finding[]): boolean {
+  const obstacles = switchFindings.filter(preventsSwitch);
+  return obstacles.length > 0 && obstacles.every(({ acceptAs }) => acceptAs === 'older');
 }
 
 /** The operator's reason and the accepted findings, for the history. */
@@ -159,23 +168,37 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
   const { ends, topicIds } = await deps.log.read(deps.topics);
   const recreatedProgress = progress.filter((saved) => isRecreated(saved, topicIds));
   const recreatedTopics = new Set(recreatedProgress.map(({ topic }) => topic));
-  const findInLog = (record: LedgerRecord): InLog => {
-    const { topic, offset, firstAt } = record;
-    const key = partitionKey(record);
-    if (recreatedTopics.has(topic) || offset >= (firstLost.get(key) ?? Infinity)) return 'lost';
-    const log = ends.get(key);
-    if (!log) return 'unknown';
-    if (offset < log.low) return 'lost';
-    // A record that was rejected after `readAt` may lie beyond the end that was read then.
-    return offset >= log.end && firstAt < readAt ? 'lost' : 'present';
-  };
-  await carryOverDeadLetters(control, { from, to }, findInLog);
+  const logs: LogsAtSwitch = { recreatedTopics, firstLost, ends, readAt };
+  await carryOverDeadLetters(control, { from, to }, (record) => findInLog(record, logs));
 }
 
-async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {
-  const counts = await countUnapplied(control, number);
+/** The logs of the active generation before a switch. The keys of the maps are `<topic>/<partition>`. */
+type LogsAtSwitch = {
+  recreatedTopics: Set<string>;
+  /** The first offset that a log has lost and may use again. */
+  firstLost: Map<string, number>;
+  /** The ends of the logs whose leaders answer, not before `readAt`. */
+  ends: Map<string, LogOffsets>;
+  readAt: Date;
+};
+
+function findInLog(record: LedgerRecord, { recreatedTopics, firstLost, ends, readAt }: LogsAtSwitch): InLog {
+  if (recreatedTopics.has(record.topic)) return 'lost';
+  const key = partitionKey(record);
+  const lostFrom = firstLost.get(key);
+  if (lostFrom !== undefined && record.offset >= lostFrom) return 'lost';
+  const log = ends.get(key);
+  if (!log) return 'unknown';
+  if (record.offset < log.low) return 'lost';
+  if (record.offset < log.end) return 'present';
+  // A record that was rejected after `readAt` may lie beyond the end that was read then.
+  return record.firstAt < readAt ? 'lost' : 'present';
+}
+
+async function reportLacking({ control, report }: OperatorDeps, generation: number): Promise<void> {
+  const counts = await countUnapplied(control, generation);
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  if (total > 0) report(`generation ${number} lacks the effect of ${counted(total, 'dead letter')}`);
+  if (total > 0) report(`generation ${generation} lacks the effect of ${counted(total, 'dead letter')}`);
 }
 
 /**
@@ -184,19 +207,19 @@ async function reportLacking({ control, report }: OperatorDeps, number: number):
  */
 async function awaitReplicas(
   { control, now, onStep }: OperatorDeps,
-  number: number,
+  generation: number,
   timeoutSeconds: number,
 ): Promise<Replica[]> {
   await onStep?.('wait for replicas');
   const readElsewhere = async () => {
     const { generation: active } = await requireRegistry(control);
-    if (active !== number)
+    if (active !== generation)
       throw new RebuildRefused(
-        `generation ${number} was active, but another operator has made generation ${active} active since`,
+        `generation ${generation} was active, but another operator has made generation ${active} active since`,
         'rebuild history',
       );
     const replicas = await readLiveReplicas(control, await now());
-    return replicas.filter(({ generation }) => generation !== number);
+    return replicas.filter((replica) => replica.generation !== generation);
   };
   return pollUntil(readElsewhere, (elsewhere) => elsewhere.length === 0, {
     everyMs: 250,

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 
-/** A document that differs from its fresh join. */
+/** A document that differs from the result of a new join of the stored entities. */
 export type DifferingDocument = {
   kind: Kind;
   id: string;
@@ -53,18 +53,19 @@ export function addDiffering(result: VerifyResult, document: DifferingDocument):
 }
 
 /** The outcome of a repair, for the history. */
-export function outcomeOf(
+export function repairText(
   { kind, ids = [] }: { kind?: Kind | undefined; ids?: string[] | undefined },
   { compared, repaired, differing }: VerifyResult,
 ): string {
-  const named = ids.length > 0 ? ` (${firstOf(ids)})` : '';
+  const named = ids.length > 0 ? ` (${abbreviatedIds(ids)})` : '';
   const left = differing > repaired ? `, ${digits(differing - repaired)} left as they are` : '';
   const documents = counted(compared, kind ? `${kind} document` : 'document');
   return `${digits(repaired)} of ${documents}${named} repaired${left}`;
 }
 
 /** The first ids, and the number of the others: the whole history is one document of MongoDB, whose size is limited. */
-function firstOf(ids: string[]): string {
+function abbreviatedIds(ids: string[]): string {
+  const named = ids.slice(0, idsNamedMax).join(', ');
   const more = ids.length - idsNamedMax;
-  return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');
+  return more > 0 ? `${named} and ${digits(more)} more` : named;
 }

@@ -18,7 +18,13 @@ import { addNote } from '../rebuild/transitions.ts';
 import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { readIdBatch, readLastId } from './pages.ts';
-import { addDiffering, type DifferingDocument, emptyResult, outcomeOf, type VerifyResult } from './result.ts';
+import {
+  addDiffering,
+  type DifferingDocument,
+  emptyResult,
+  repairText,
+  type VerifyResult,
+} from './result.ts';
 import { requireSameJoins } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
@@ -107,11 +113,11 @@ async function repairAndRecord(run: VerifyRun, { number }: Generation): Promise<
     await requireSameJoins(deps, number, withoutWaiting);
   } catch (error) {
     // MongoDB may have made the last write although its reply was lost.
-    const outcome = `at least ${outcomeOf(options, result)}`;
+    const outcome = `at least ${repairText(options, result)}`;
     await note(` stopped (${errorMessage(error)}): ${outcome}`).catch(() => undefined);
     throw error;
   }
-  if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(options, result)}`);
+  if (!hasIds || result.differing > 0) await note(`: ${repairText(options, result)}`);
 }
 
 async function verifyChosen(run: VerifyRun): Promise<void> {
