@@ -133,8 +133,9 @@ async function readKeysByHash(
     .toArray();
   const keysByHash = Map.groupBy(keys, ({ state }) => state.tokenSha256);
   for (const keysOfHash of keysByHash.values()) keysOfHash.sort((a, b) => (a._id < b._id ? -1 : 1));
-  if (keys.length < limit) return keysByHash;
-  const unread = unreadHashes(hashes, keysByHash, keys.at(-1)?.state.tokenSha256 ?? '');
+  const last = keys.at(-1);
+  if (!last || keys.length < limit) return keysByHash;
+  const unread = unreadHashes(hashes, keysByHash, last.state.tokenSha256);
   if (unread.length === 0) return keysByHash;
   return new Map([...keysByHash, ...(await readKeysByHash(database, unread, options))]);
 }

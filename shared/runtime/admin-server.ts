@@ -41,18 +41,23 @@ export async function serveAdmin(
     if (reason !== null) return { status: 503, type, body: `${reason}\n` };
     return { status: 200, type, body: 'ok\n' };
   };
+  const respondOrFail = async (path: string | undefined): Promise<ProbeResponse> => {
+    try {
+      return await respond(path);
+    } catch (error) {
+      return { status: 503, type: 'text/plain', body: `${String(error)}\n` };
+    }
+  };
   const server = createServer((request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end('GET and HEAD are served here\n');
       return;
     }
-    void respond(request.url?.split('?')[0])
-      .catch((error: unknown): ProbeResponse => ({
-        status: 503,
-        type: 'text/plain',
-        body: `${String(error)}\n`,
-      }))
-      .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
+    const [path] = request.url?.split('?') ?? [];
+    // It never rejects: `respondOrFail` turns an error into a response.
+    void respondOrFail(path).then(({ status, type, body }) => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
   });
   const address = await startedOrExit(logger, listen(server, host, port));
   logger.info({ port: address.port }, 'admin server listening');

@@ -55,35 +55,24 @@ type FailingClient = {
  * for a restart.
  */
 export function monitorConnections(
-  {
-    server,
-    reads,
-    readFresh,
-    isFailure = () => true,
-    repair,
-    nowMs = () => performance.now(),
-  }: MonitoredClients,
+  clients: MonitoredClients,
   { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: MonitorTimes = {},
 ): ConnectionMonitor {
+  const { server, repair, nowMs = () => performance.now() } = clients;
   const failing = new Map<string, FailingClient>();
   let isStopped = false;
-  let freshMs = -Infinity;
+  /** When a new connection was last tried; null before the first try. */
+  let triedMs: number | null = null;
+  const wasJustTried = () => triedMs !== null && nowMs() - triedMs < freshEveryMs;
 
   const check = async () => {
-    const failed = new Map<string, unknown>();
-    const readThrough = ([name, read]: [string, () => Promise<unknown>]) =>
-      withTimeLimit(read()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
-    await Promise.all(Object.entries(reads).map(readThrough));
+    const failed = await readAll(clients);
     for (const name of failing.keys()) {
       if (!failed.has(name)) failing.delete(name);
     }
-    if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
-    freshMs = nowMs();
-    const worksFresh = await withTimeLimit(readFresh()).then(
-      () => true,
-      () => false,
-    );
-    if (!worksFresh) {
+    if (isStopped || failed.size === 0 || wasJustTried()) return;
+    triedMs = nowMs();
+    if (!(await isReachable(clients))) {
       failing.clear();
       return;
     }
@@ -109,6 +98,30 @@ export function monitorConnections(
       void checking.stop();
     },
   };
+}
+
+/** Reads through each client. Returns the errors that are the fault of a connection, by the client's name. */
+async function readAll({ reads, isFailure = () => true }: MonitoredClients): Promise<Map<string, unknown>> {
+  const failed = new Map<string, unknown>();
+  const readings = Object.entries(reads).map(async ([name, read]) => {
+    try {
+      await withTimeLimit(read());
+    } catch (error) {
+      if (isFailure(error)) failed.set(name, error);
+    }
+  });
+  await Promise.all(readings);
+  return failed;
+}
+
+/** Whether a read through a new connection succeeds. */
+async function isReachable({ readFresh }: MonitoredClients): Promise<boolean> {
+  try {
+    await withTimeLimit(readFresh());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Resolves to the answer of a read. Rejects after `readWithinMs`. */

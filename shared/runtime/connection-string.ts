@@ -8,15 +8,22 @@ export const poolSizeDefault = 20;
 
 const fileOptions = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'];
 
+/** The options that select secondaries. */
+const secondaryOptions = ['maxStalenessSeconds', 'readPreferenceTags'];
+
 const malformed = 'must be mongodb://user:password@host/?options, with each part percent-encoded';
 
 /** The options that a connection string sets, by lower-case name. */
-export const givenOptions = (url: string): Map<string, string> =>
-  new Map(writtenOptions(url).map(([name, value]) => [name.toLowerCase(), value]));
+export function optionsIn(url: string): Map<string, string> {
+  const options = new Map<string, string>();
+  for (const [name, value] of parametersOf(url)) options.set(name.toLowerCase(), value);
+  return options;
+}
 
-function writtenOptions(url: string): [name: string, value: string][] {
+/** The options of a connection string as it writes their names. */
+function parametersOf(url: string): URLSearchParams {
   const [, text = ''] = /\?([^?]*)$/.exec(url) ?? [];
-  return [...new URLSearchParams(text)];
+  return new URLSearchParams(text);
 }
 
 /** The connection string without the options that select members for reads. */
@@ -31,13 +38,13 @@ export const withoutReadPreference = (url: string): string =>
  * option, and never contains the password.
  */
 export function connectionStringError(url: string): string | null {
-  const given = givenOptions(url);
+  const urlOptions = optionsIn(url);
   try {
-    const optionError = givenError(given);
-    if (optionError !== null) return optionError;
+    const invalid = invalidOptionError(urlOptions);
+    if (invalid !== null) return invalid;
     // The driver comes first: a name that it does not know may be a part of the password.
     const { options } = new MongoClient(url);
-    return refusedOptionError(url) ?? combinationError(given, options);
+    return refusedOptionError(url) ?? combinationError(urlOptions, options);
   } catch (error) {
     // These messages repeat the hosts or the user. Without an @ the driver takes the password for a port.
     const message = errorMessage(error);
@@ -48,34 +55,38 @@ export function connectionStringError(url: string): string | null {
   }
 }
 
-function givenError(given: Map<string, string>): string | null {
-  for (const [name, value] of given) {
+/** The first option whose value is invalid, or whose file cannot be read. */
+function invalidOptionError(urlOptions: Map<string, string>): string | null {
+  for (const [name, value] of urlOptions) {
     const error = valueError(name, value);
     if (error !== null) return error;
   }
   const unreadable = fileOptions.find((name) => {
-    const path = given.get(name.toLowerCase());
+    const path = urlOptions.get(name.toLowerCase());
     return path !== undefined && !isReadable(path);
   });
   return unreadable ? `the file of its option ${unreadable} cannot be read` : null;
 }
 
 function refusedOptionError(url: string): string | null {
-  const refused = writtenOptions(url).find(([name]) => !isTaken(name.toLowerCase()));
-  return refused ? `its option ${refused[0]} is refused: docs/mongodb.md lists the options to use` : null;
+  for (const name of parametersOf(url).keys()) {
+    if (!isTaken(name.toLowerCase()))
+      return `its option ${name} is refused: docs/mongodb.md lists the options to use`;
+  }
+  return null;
 }
 
 /** Faults that the driver finds only when it connects, or never. */
 function combinationError(
-  given: Map<string, string>,
+  urlOptions: Map<string, string>,
   { minPoolSize, maxPoolSize, readPreference }: MongoClient['options'],
 ): string | null {
-  const sizeMax = given.has('maxpoolsize') ? maxPoolSize || Infinity : poolSizeDefault;
+  // For the driver, a `maxPoolSize` of 0 is no limit.
+  const limit = maxPoolSize === 0 ? Infinity : maxPoolSize;
+  const sizeMax = urlOptions.has('maxpoolsize') ? limit : poolSizeDefault;
   if (minPoolSize > sizeMax)
     return `its option minPoolSize must not exceed maxPoolSize, which is ${poolSizeDefault} by default`;
-  const ofSecondaries = ['maxStalenessSeconds', 'readPreferenceTags'].find((name) =>
-    given.has(name.toLowerCase()),
-  );
+  const ofSecondaries = secondaryOptions.find((name) => urlOptions.has(name.toLowerCase()));
   if (ofSecondaries && readPreference.mode === 'primary')
     return `its option ${ofSecondaries} needs a readPreference other than primary`;
   return null;

@@ -9,7 +9,7 @@ import {
 } from 'mongodb';
 import type { Document } from '../documents/entity.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
-import { givenOptions, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
+import { optionsIn, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
 import { patchConnections, patchTexts } from './driver-patch.ts';
 
 /** An operation waits this long for a reachable server before it fails, in milliseconds. */
@@ -55,8 +55,7 @@ export function createMongo(
 ): MongoClient {
   patchConnections();
   patchTexts();
-  const urlOptions = givenOptions(url);
-  const size = Number(urlOptions.get('maxpoolsize') ?? poolSize);
+  const urlOptions = optionsIn(url);
   const defaults = {
     appName,
     maxPoolSize: poolSize,
@@ -66,11 +65,8 @@ export function createMongo(
   };
   // An option in code overrides the connection string.
   const absent = Object.entries(defaults).filter(([name]) => !urlOptions.has(name.toLowerCase()));
-  return new MongoClient(withoutReadPreference(url), {
+  const options: MongoClientOptions = {
     ...Object.fromEntries(absent),
-    ...(poolSizeMax === undefined
-      ? {}
-      : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
     // Always set: an operator may set another default for all clients, under which reads wait for a majority.
     readConcern: { level: (urlOptions.get('readconcernlevel') ?? 'local') as ReadConcernLevel },
     writeConcern: {
@@ -78,7 +74,14 @@ export function createMongo(
       journal: true,
       wtimeoutMS: Number(urlOptions.get('wtimeoutms') ?? majorityTimeoutMs),
     },
-  });
+  };
+  if (poolSizeMax !== undefined) {
+    const size = Number(urlOptions.get('maxpoolsize') ?? poolSize);
+    // For the driver, a size of 0 is no limit.
+    options.maxPoolSize = size > 0 ? Math.min(size, poolSizeMax) : poolSizeMax;
+    options.minPoolSize = 0;
+  }
+  return new MongoClient(withoutReadPreference(url), options);
 }
 
 /**

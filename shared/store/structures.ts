@@ -41,17 +41,20 @@ export async function readIndexFaults(
   names: IndexNames,
   options: CommandOperationOptions = {},
 ): Promise<IndexFault[]> {
-  const faults = kinds.map(async (kind): Promise<IndexFault[]> => {
+  const reading = kinds.map(async (kind): Promise<IndexFault[]> => {
     const wanted = names[kind] ?? [];
     if (wanted.length === 0) return [];
     const existing = await readIndexes(database, resources[kind].collection, options);
-    return wanted.flatMap((index) => {
+    const faults: IndexFault[] = [];
+    for (const index of wanted) {
       const found = existing.find(({ name }) => name === index);
-      if (found && !found.hidden) return [];
-      return [{ kind, index, fault: found ? ('hidden' as const) : ('missing' as const) }];
-    });
+      if (!found) faults.push({ kind, index, fault: 'missing' });
+      else if (found.hidden) faults.push({ kind, index, fault: 'hidden' });
+    }
+    return faults;
   });
-  return (await Promise.all(faults)).flat();
+  const faultsByKind = await Promise.all(reading);
+  return faultsByKind.flat();
 }
 
 /** MongoDB's code for a collection that does not exist. */

@@ -57,12 +57,8 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const valid = new LRUCache<string, Caller>(options);
   const refused = new LRUCache<string, TokenRefusal>(options);
-  const share = createSharedQueries<string, KeyLookUp>({
-    queriesMax,
-    readersPerQuery,
-    ...(pause && { pause }),
-  });
-  const query = (snapshot: ReadSnapshot) => (hashes: string[]) =>
+  const share = createSharedQueries<string, KeyLookUp>({ queriesMax, readersPerQuery, pause });
+  const query = (snapshot: ReadSnapshot, hashes: string[]) =>
     readWithRetries(async (limits) => {
       const queriedMs = nowMs();
       const callers = await lookUp(snapshot, [...new Set(hashes)], limits);
@@ -76,7 +72,8 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
     const entry = `${snapshot.generation}/${hash}`;
     const cached = valid.get(entry) ?? refused.get(entry);
     if (cached) return cached;
-    const { caller, queriedMs } = await share({ snapshot, name: 'apiKey' }, hash, query(snapshot));
+    const group = { snapshot, name: 'apiKey' };
+    const { caller, queriedMs } = await share(group, hash, (hashes) => query(snapshot, hashes));
     // An operator may have blocked the key after its look-up.
     if (nowMs() - queriedMs >= lifetimeMs) throw new StoreUnavailable('the look-up of a key took too long');
     if (isCaller(caller)) valid.set(entry, caller, { start: queriedMs });
@@ -97,12 +94,13 @@ export async function findCallers(
   limits: ReadOptions,
 ): Promise<Map<string, Caller | TokenRefusal>> {
   const tokens = await readTokenOwners(control, authDatabase, hashes, limits);
-  const callers = [...tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
-    const resolved = resolveToken(token);
-    if (typeof resolved === 'string') return [hash, resolved];
-    return [hash, { keyId: resolved.id, orgId: resolved.orgId, rateLimit: resolved.rateLimit }];
-  });
-  return new Map(callers);
+  const callers = new Map<string, Caller | TokenRefusal>();
+  for (const [hash, owners] of tokens) {
+    const resolved = resolveToken(owners);
+    if (typeof resolved === 'string') callers.set(hash, resolved);
+    else callers.set(hash, { keyId: resolved.id, orgId: resolved.orgId, rateLimit: resolved.rateLimit });
+  }
+  return callers;
 }
 
 /** The result of a look-up, and when the store was queried, by `nowMs`. */

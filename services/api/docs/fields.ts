@@ -35,11 +35,13 @@ export function listFields(
     const value = String(property(owner, discriminator).const);
     return withNestedFields(spec, field, pathOf(name), `\`${pathOf(discriminator)}\` is \`${value}\``);
   };
-  return variants.flatMap((owner) => {
-    const names = Object.keys(owner.properties ?? {});
-    const ownNames = owner === first ? names : names.filter((name) => !isShared(name));
-    return ownNames.flatMap((name) => fieldsOf(owner, name));
-  });
+  const fields: Field[] = [];
+  for (const owner of variants) {
+    for (const name of Object.keys(owner.properties ?? {})) {
+      if (owner === first || !isShared(name)) fields.push(...fieldsOf(owner, name));
+    }
+  }
+  return fields;
 }
 
 /** Returns the field with this schema, followed by its nested fields. */
@@ -59,8 +61,10 @@ type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
 /** Whether all variants of a union have the same schema for a field. */
-const isSameInAll = (variants: JsonSchema[], name: string): boolean =>
-  new Set(variants.map((variant) => JSON.stringify(property(variant, name)))).size === 1;
+function isSameInAll(variants: JsonSchema[], name: string): boolean {
+  const schemas = variants.map((variant) => JSON.stringify(property(variant, name)));
+  return new Set(schemas).size === 1;
+}
 
 /** Returns one schema for the discriminator of a union, such as `type`, with the values of all variants. */
 function discriminatorSchema(variants: JsonSchema[], name: string): JsonSchema {
@@ -91,13 +95,14 @@ const nonNullAlternatives = (spec: OpenApiDocument, schema: JsonSchema) =>
 
 /** The type of a schema in words, in Markdown, such as `string or null`. */
 export function typeOf(spec: OpenApiDocument, schema: JsonSchema): string {
-  const names = alternatives(spec, schema).flatMap((alternative) =>
-    [alternative.type ?? 'any'].flat().map((type) => typeName(spec, alternative, type)),
-  );
-  const distinctNames = new Set(names);
+  const names = new Set<string>();
+  for (const alternative of alternatives(spec, schema)) {
+    const types = [alternative.type ?? 'any'].flat();
+    for (const type of types) names.add(typeName(spec, alternative, type));
+  }
   // `null` comes last, as in `string or null`.
-  if (distinctNames.delete('null')) distinctNames.add('null');
-  return [...distinctNames].join(' or ');
+  if (names.delete('null')) names.add('null');
+  return [...names].join(' or ');
 }
 
 function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): string {
@@ -122,5 +127,7 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
 export function resolve<Target extends object>(spec: OpenApiDocument, value: Target | Reference): Target {
   if (!('$ref' in value)) return value;
   const [, ...steps] = value.$ref.split('/');
-  return steps.reduce<unknown>((parent, step) => (parent as Record<string, unknown>)[step], spec) as Target;
+  let target: unknown = spec;
+  for (const step of steps) target = (target as Record<string, unknown>)[step];
+  return target as Target;
 }

@@ -27,10 +27,10 @@ export function createSearch(site: Site, pages: Page[]): (query: string) => Html
   const sections = pages.flatMap((page) => sectionsOf(site, page));
   return (query) => {
     const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
-    const results = sections
-      .filter(({ lowerContent }) => words.length > 0 && count(lowerContent, words) === words.length)
-      .toSorted((a, b) => count(b.lowerTitle, words) - count(a.lowerTitle, words))
-      .slice(0, resultsMax);
+    const hasEachWord = ({ lowerContent }: Section) => count(lowerContent, words) === words.length;
+    const found = words.length === 0 ? [] : sections.filter(hasEachWord);
+    found.sort((a, b) => count(b.lowerTitle, words) - count(a.lowerTitle, words));
+    const results = found.slice(0, resultsMax);
     return html`<h1>Search</h1>
       ${searchForm(site, query)}
       <p role="status">${countText(results.length)}</p>
@@ -63,6 +63,8 @@ const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>
     };
   });
 
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"' };
+
 /** The text of HTML that this service has rendered. */
 const textOf = (part: string): string =>
   part
@@ -71,16 +73,16 @@ const textOf = (part: string): string =>
     .replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof entities) => entities[name])
     .replace(/\s+/g, ' ')
     .trim();
-const entities = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
 const excerptLength = 200;
 
 /** The part of a text around the first of the words. */
 function excerpt(text: string, words: string[]): string {
   const wordAt = Math.max(0, text.toLowerCase().indexOf(words[0] ?? ''));
-  const start = Math.max(0, text.lastIndexOf(' ', wordAt - excerptLength / 4) + 1);
-  const end = text.indexOf(' ', start + excerptLength);
-  const before = start > 0 ? '… ' : '';
-  const after = end < 0 ? '' : ' …';
-  return before + text.slice(start, end < 0 ? undefined : end) + after;
+  const blankBefore = text.lastIndexOf(' ', wordAt - excerptLength / 4);
+  const start = blankBefore + 1;
+  const blankAfter = text.indexOf(' ', start + excerptLength);
+  const isCut = blankAfter >= 0;
+  const ellipsis = start > 0 ? '… ' : '';
+  return isCut ? `${ellipsis}${text.slice(start, blankAfter)} …` : ellipsis + text.slice(start);
 }

@@ -22,13 +22,8 @@ const clientLeft = 499;
  * requests that fail because MongoDB is unavailable. Paths and queries are not logged, because they contain customers'
  * ids and cursors; headers are never logged.
  */
-export function accessLog({
-  durations,
-  inFlight,
-  trace,
-  admitUnauthenticated,
-  ...deps
-}: AccessLogDeps): Middleware {
+export function accessLog(deps: AccessLogDeps): Middleware {
+  const { durations, inFlight, trace, admitUnauthenticated } = deps;
   // `lineOf` chooses every field of a line, so no field needs redaction by its path. The log output still removes
   // secrets from the text of errors.
   const logger = deps.logger.child({}, { redact: [] });
@@ -64,26 +59,40 @@ export function accessLog({
 }
 
 function requestOf(
-  { method, querystring: search, res, state }: Context,
+  { method, querystring, res, state }: Context,
   { at, durationMs }: Pick<EndedRequest, 'at' | 'durationMs'>,
 ): EndedRequest {
-  const { requestId, route = null, pathId, errorCode: code = null, caller } = state;
-  const status = res.headersSent ? res.statusCode : clientLeft;
-  const aborted = !res.writableFinished;
-  return { requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller };
-}
-
-function lineOf(request: EndedRequest, failure: unknown) {
-  const { requestId, method, route, status, durationMs, aborted, caller } = request;
+  const { requestId, route, pathId, errorCode, caller } = state;
   return {
     requestId,
+    at,
     method,
-    route,
-    status,
-    ms: Math.round(durationMs * 10) / 10,
-    keyId: caller?.keyId,
-    orgId: caller?.orgId,
-    ...(aborted ? { aborted } : {}),
-    ...(failure ? { error: failure } : {}),
+    route: route ?? null,
+    pathId,
+    search: querystring,
+    status: res.headersSent ? res.statusCode : clientLeft,
+    code: errorCode ?? null,
+    durationMs,
+    aborted: !res.writableFinished,
+    caller,
   };
+}
+
+/** The fields of a log line. */
+type Line = Pick<EndedRequest, 'requestId' | 'method' | 'route' | 'status'> & {
+  /** The duration in milliseconds, with one decimal place. */
+  ms: number;
+  keyId: string | undefined;
+  orgId: string | undefined;
+  aborted?: true;
+  error?: unknown;
+};
+
+function lineOf(request: EndedRequest, failure: unknown): Line {
+  const { requestId, method, route, status, durationMs, aborted, caller } = request;
+  const ms = Math.round(durationMs * 10) / 10;
+  const line: Line = { requestId, method, route, status, ms, keyId: caller?.keyId, orgId: caller?.orgId };
+  if (aborted) line.aborted = true;
+  if (failure) line.error = failure;
+  return line;
 }

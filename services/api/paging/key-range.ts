@@ -16,16 +16,22 @@ export function keyRange(
   { from, until }: DateRange,
   { after, direction }: { after: string | null; direction: Direction },
 ): KeyRange {
-  if (direction === 'ascending') return { ...lowerBound(from, after ?? ''), ...upperBound(until) };
-  const isReached = after !== null && (until === null || until > after);
-  return { ...lowerBound(from, ''), ...upperBound(isReached ? after : until) };
+  const isAscending = direction === 'ascending';
+  const range = lowerBound(from, isAscending && after !== null ? after : '');
+  const end = isAscending ? until : lowerOf(until, after);
+  if (end !== null) range.$lt = end;
+  return range;
 }
 
 /** The keys from `from` on, but only those after `passed`. */
 const lowerBound = (from: string | null, passed: string): KeyRange =>
   from === null || from <= passed ? { $gt: passed } : { $gte: from };
 
-const upperBound = (until: string | null): KeyRange => (until === null ? {} : { $lt: until });
+/** The lower of two keys; null is no key. */
+function lowerOf(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
+}
 
 /**
  * The part of a range up to and including `key`. The range keeps its own bound: MongoDB applies `$lt` and `$lte`

@@ -59,7 +59,7 @@ type SharingLimits = {
   queriesMax?: number;
   readersPerQuery?: number;
   /** Waits between queries; by default a timer. */
-  pause?: (ms: number) => Promise<unknown>;
+  pause?: ((ms: number) => Promise<unknown>) | undefined;
 };
 
 /**

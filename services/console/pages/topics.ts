@@ -38,39 +38,40 @@ export const topicsPage = ({ overview }: Sources): Page => ({
 const measureTitles = ['Position', 'End', 'To apply', 'Records/s', 'Lag', 'Progress'];
 
 /** The path of this page for all topics of a generation, or for the partitions of one topic. */
-export const topicPath = (generation: number, topic?: string): string =>
-  `/lag?${new URLSearchParams({ generation: `${generation}`, ...(topic && { topic }) }).toString()}`;
+export function topicPath(generation: number, topic?: string): string {
+  const query = new URLSearchParams({ generation: String(generation) });
+  if (topic) query.set('topic', topic);
+  return `/lag?${query.toString()}`;
+}
 
-const topicsTable = (generation: GenerationReport): Html =>
-  html`<p class="muted">
+function topicsTable(generation: GenerationReport): Html {
+  const { number, topics, partitions } = generation;
+  const counts = `${counted(topics.length, 'topic')} and ${counted(partitions.length, 'partition')}`;
+  const rows = topics.map((facts): [Html, ...Html[]] => [
+    html`<a href="${topicPath(number, facts.topic)}">${facts.topic}</a>`,
+    ...measureCells(facts, generation),
+  ]);
+  return html`<p class="muted">
       The lag is the age of the oldest record that may be missing, less the lateness allowance.
     </p>
-    ${table(
-      `${counted(generation.topics.length, 'topic')} and ${counted(generation.partitions.length, 'partition')} of generation ${generation.number}`,
-      ['Topic', ...measureTitles],
-      generation.topics.map((facts) => [
-        html`<a href="${topicPath(generation.number, facts.topic)}">${facts.topic}</a>`,
-        ...measureCells(facts, generation),
-      ]),
-    )}`;
+    ${table(`${counts} of generation ${number}`, ['Topic', ...measureTitles], rows)}`;
+}
 
 function partitionsTable(generation: GenerationReport, topic: string, members: Member[]): Html {
   const partitions = generation.partitions.filter((facts) => facts.topic === topic).toSorted(byLag);
   const more = partitions.length > partitionsMax ? `, the first ${partitionsMax}` : '';
+  const caption = `${counted(partitions.length, 'partition')} of ${topic}, the longest lag first${more}`;
+  const rows = partitions
+    .slice(0, partitionsMax)
+    .map((facts): [Html, ...Html[]] => [
+      html`${facts.topic}/${facts.partition}`,
+      ...measureCells(facts, generation),
+      html`${facts.owner ? projectorName(facts.owner, members) : 'none'}`,
+    ]);
   return html`<p>
       <a href="${topicPath(generation.number)}">All topics of generation ${generation.number}</a>
     </p>
-    ${table(
-      `${counted(partitions.length, 'partition')} of ${topic}, the longest lag first${more}`,
-      ['Partition', ...measureTitles, 'Projector'],
-      partitions
-        .slice(0, partitionsMax)
-        .map((facts) => [
-          html`${facts.topic}/${facts.partition}`,
-          ...measureCells(facts, generation),
-          html`${facts.owner ? projectorName(facts.owner, members) : 'none'}`,
-        ]),
-    )}`;
+    ${table(caption, ['Partition', ...measureTitles, 'Projector'], rows)}`;
 }
 
 const measureCells = (facts: TopicFacts | PartitionFacts, generation: GenerationReport): Html[] => [
@@ -95,27 +96,25 @@ function severityClass({ lagSeconds, cause }: TopicFacts, generation: Generation
 const projectorName = ({ memberId }: Owner, members: Member[]): string =>
   `projector ${members.findIndex((member) => member.memberId === memberId) + 1}`;
 
-const membersTable = ({ generations, kafka }: Facts): Html => {
-  const rows = generations.flatMap(({ generation, partitions }) => {
+const memberTitles = ['Name', 'Generation', 'Version', 'Partitions', 'Host', 'Member of the group'];
+
+function membersTable({ generations, kafka }: Facts): Html {
+  const rows: [Html, ...Html[]][] = [];
+  for (const { generation, partitions } of generations) {
     const members = kafka.members.get(generation.number) ?? [];
-    return members.map((member): [Html, ...Html[]] => {
+    for (const member of members) {
       const ownPartitions = partitions.filter(({ owner }) => owner?.memberId === member.memberId);
-      const releases = new Set(ownPartitions.flatMap(({ release }) => release ?? []));
-      return [
+      const releases = ownPartitions.map(({ release }) => release).filter((release) => release !== null);
+      rows.push([
         html`${projectorName(member, members)}`,
         numberCell(generation.number),
-        html`${[...releases].join(', ')}`,
+        html`${[...new Set(releases)].join(', ')}`,
         numberCell(member.partitions.length),
         html`${member.host}`,
         html`${member.memberId}`,
-      ];
-    });
-  });
-  return rows.length === 0
-    ? html`<p>No projector is known: none runs, or Kafka does not answer.</p>`
-    : table(
-        'The projectors',
-        ['Name', 'Generation', 'Version', 'Partitions', 'Host', 'Member of the group'],
-        rows,
-      );
-};
+      ]);
+    }
+  }
+  if (rows.length === 0) return html`<p>No projector is known: none runs, or Kafka does not answer.</p>`;
+  return table('The projectors', memberTitles, rows);
+}

@@ -18,10 +18,7 @@ export const presentEmailConfig = (config: EmailConfig, brand: string): EmailCon
   provider: config.provider,
   connection: presentConnection(config),
   sendingDomain: presentSendingDomain(config, brand),
-  aiMode:
-    config.aiMode.mode === 'autopilot'
-      ? pick(config.aiMode, ['mode', 'replyDelayMinutes', 'aiDisplayName'])
-      : pick(config.aiMode, ['mode']),
+  aiMode: presentAiMode(config.aiMode),
   signatures: {
     human: config.signatures.human ?? null,
     ai: config.signatures.ai ?? null,
@@ -31,6 +28,11 @@ export const presentEmailConfig = (config: EmailConfig, brand: string): EmailCon
   autoReply: config.autoReply ?? null,
   liveAt: toMillisecondsOrNull(config.liveAt),
 });
+
+function presentAiMode(aiMode: EmailConfig['aiMode']): EmailConfigResponse['aiMode'] {
+  if (aiMode.mode !== 'autopilot') return pick(aiMode, ['mode']);
+  return pick(aiMode, ['mode', 'replyDelayMinutes', 'aiDisplayName']);
+}
 
 function presentConnection({ provider, connection }: EmailConfig): EmailConfigResponse['connection'] {
   if (!connection || provider === 'forwarding') return null;
@@ -45,22 +47,27 @@ function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigRe
   return pick(sendingDomain, ['domain', 'verificationStatus']);
 }
 
-export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigResponse => ({
+export const presentChatbotConfig = (config: ChatbotConfig): ChatbotConfigResponse => ({
   layout: config.layout,
   languages: pick(config.languages, ['default', 'enabled']),
-  routing: {
-    entry: routing.entry,
-    ...(routing.entry === 'ai' && routing.eagerness ? { eagerness: routing.eagerness } : {}),
-    escalation: {
-      primary: routing.escalation.primary ?? null,
-      fallback: routing.escalation.fallback ?? null,
-    },
-    contactCapture: pick(routing.contactCapture, ['name', 'phone', 'verifyEmail']),
-  },
+  routing: presentRouting(config.routing),
   allowedDomains: config.allowedDomains,
   audience: pick(config.audience, ['ruleCount', 'fallback']),
-  ...pick(config, ['identityRequired', 'privacyOptIn']),
+  identityRequired: config.identityRequired,
+  privacyOptIn: config.privacyOptIn,
 });
+
+function presentRouting(routing: ChatbotConfig['routing']): ChatbotConfigResponse['routing'] {
+  const { entry, eagerness } = routing;
+  const escalation = {
+    primary: routing.escalation.primary ?? null,
+    fallback: routing.escalation.fallback ?? null,
+  };
+  const contactCapture = pick(routing.contactCapture, ['name', 'phone', 'verifyEmail']);
+  // Only an entry by AI has an eagerness.
+  if (entry === 'ai' && eagerness) return { entry, eagerness, escalation, contactCapture };
+  return { entry, escalation, contactCapture };
+}
 
 export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigResponse => ({
   title: config.title,
