@@ -46,7 +46,7 @@ export type Sources = {
   overview: () => Promise<LastReading<Overview>>;
   /** The lag and the throughput of the last hour. */
   samples: () => Promise<LastReading<Sample[]>>;
-  /** One page of dead letters, and one more if another page follows. */
+  /** The latest dead letters, and the number of all. */
   deadLetters: (query: LetterQuery) => Promise<LastReading<DeadLetterList>>;
   /** Renders content that a client has chosen by a key, such as the explanation of an id. */
   render: (key: string, work: (deps: OperationDeps) => Promise<Html>) => Promise<Html>;
@@ -80,9 +80,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const begin = createOpenReads();
   const deadLetters = createReadings(
     begin,
-    ({ after, ...filter }: LetterQuery, signal) =>
-      // One dead letter more than the page shows: it proves that another page follows.
-      connected(() => listDeadLetters(limited(signal), filter, { limit: lettersMax + 1, after })),
+    (filter: LetterQuery, signal) => connected(() => listDeadLetters(limited(signal), filter, lettersMax)),
     { everyMs: 5_000 },
   );
   const renderWithDeadline = createRenderWithDeadline(begin);
@@ -95,8 +93,8 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   return { overview, samples, deadLetters, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 
-/** Selects the dead letters of a page: by topic, by reason, and after an id. */
-export type LetterQuery = { topic: string | undefined; reason: string | undefined; after: string };
+/** Selects the dead letters of a page: by topic and by reason. */
+export type LetterQuery = { topic: string | undefined; reason: string | undefined };
 
-/** Dead letters on one page. */
-export const lettersMax = 20;
+/** The most dead letters on a page. */
+const lettersMax = 100;

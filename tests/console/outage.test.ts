@@ -56,7 +56,7 @@ describe('while MongoDB does not answer', () => {
     await opened.shows('/explain?id=ti_2', 'ti_2: no living generation has a document with this id');
   });
 
-  test.each(['/dead-letters?after=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
+  test.each(['/dead-letters?topic=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
     'the reads of %s end with their page although MongoDB still works on them',
     async (path) => {
       await opened.shows('/', freshData);

@@ -27,9 +27,7 @@ describe('a selection of dead letters between two times', () => {
   ])('has the dead letters that were last rejected %s', async (_, filter, expected) => {
     const chunks = await Array.fromAsync(readSelected(opened.control, { filter, limit: 100 }));
     expect(chunks.flat().map(({ offset }) => offset)).toEqual(expected);
-    const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, {
-      limit: 100,
-    });
+    const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, 100);
     expect(listed.deadLetters.map(({ offset }) => offset)).toEqual(expected.toReversed());
     expect(listed.total).toBe(expected.length);
   });
@@ -53,7 +51,7 @@ describe('a selection of more dead letters than one chunk', () => {
 
 describe('100,000 dead letters', () => {
   const opened = useOpened(openDatabases);
-  test('are counted and listed page by page from about twenty documents', async () => {
+  test('are counted and the latest ones are listed from about twenty documents', async () => {
     await ensureDeadLetterIndexes(opened.control);
     const offsets = Array.from({ length: 100_000 }, (_, offset) => offset);
     const bySpan = Map.groupBy(offsets, (offset) => spanIdOf(recordAt(offset)));
@@ -62,21 +60,10 @@ describe('100,000 dead letters', () => {
     );
     const commands: string[] = [];
     opened.mongo.on('commandStarted', ({ commandName }) => commands.push(commandName));
-    const latest = await listDeadLetters(
-      { ...opened, config: { TOPIC_PREFIX: 'support.' } },
-      {},
-      { limit: 50 },
-    );
+    const latest = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, {}, 50);
     expect(latest).toMatchObject({ total: 100_000, counts: [{ topic, reason: 'not_json', count: 100_000 }] });
     expect(latest.deadLetters).toHaveLength(50);
     expect(commands.length).toBeLessThan(10);
-    const after = recordId(recordAt(4_990));
-    const page = await listDeadLetters(
-      { ...opened, config: { TOPIC_PREFIX: 'support.' } },
-      {},
-      { limit: 21, after },
-    );
-    expect(page.deadLetters.map(({ offset }) => offset)).toEqual(offsets.slice(4_991, 5_012));
   });
 });
 

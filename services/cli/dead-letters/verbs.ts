@@ -52,7 +52,7 @@ export function list(context: Context, options: ListOptions): Promise<Output> {
   return withReadModel(context, async (deps) => {
     const { filter, limit } = options;
     requireTopic(filter, deps.config);
-    const found = await listDeadLetters(deps, filter, { limit });
+    const found = await listDeadLetters(deps, filter, limit);
     return output(options, found, renderList(found, filter, deps.cli));
   });
 }

@@ -19,7 +19,7 @@ import {
   timeOf,
   withAges,
 } from '../layout.ts';
-import { type LetterQuery, lettersMax, type OperationDeps, type Sources } from '../sources.ts';
+import { type LetterQuery, type OperationDeps, type Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 
@@ -34,18 +34,14 @@ export const deadLettersPage = (sources: Sources): Page => ({
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
     const parameter = (name: string) => query.get(name) || undefined;
-    const wanted = {
-      topic: parameter('topic'),
-      reason: parameter('reason'),
-      after: query.get('after') ?? '',
-    };
+    const wanted = { topic: parameter('topic'), reason: parameter('reason') };
     const reading = await sources.deadLetters(wanted);
     const stale = staleVerdict(reading);
     return {
       stale: stale ?? html``,
       groups: reading.value
         ? html`${groupsTable(sources.commands.cli, wanted, reading.value, stale === null)}
-          ${lettersTable(wanted, reading.value)}`
+          ${lettersTable(sources.commands.cli, wanted, reading.value)}`
         : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(reading),
     };
@@ -89,25 +85,28 @@ function groupsTable(
     )}`;
 }
 
-/** One page of the dead letters, without secrets and personal data. */
-function lettersTable(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
-  if (deadLetters.length === 0) return html``;
-  const shown = deadLetters.slice(0, lettersMax);
-  const last = shown.at(-1);
+/** The latest dead letters, without secrets and personal data, and the command that lists more of them. */
+function lettersTable(
+  cli: string,
+  { topic, reason }: LetterQuery,
+  { deadLetters, total }: DeadLetterList,
+): Html {
+  if (total === 0) return html``;
+  const filters = [topic && ` --topic ${shellWord(topic)}`, reason && ` --reason ${shellWord(reason)}`];
+  const list = `${cli} dead-letters list${filters.filter(Boolean).join('')} --limit 1000`;
   return html`${table(
-      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of the log`,
-      ['Dead letter', 'Key', 'Detail', "Kafka's time"],
-      shown.map((letter) => [
-        link({ id: letter.id }, letter.id),
-        keyLink(letter),
-        html`${letter.reason}: ${letter.detail}`,
-        timeOf(letter.recordAt),
-      ]),
-    )}
-    <p>
-      ${query.after ? link({ ...query, after: '' }, 'First page') : html``}
-      ${last && deadLetters.length > lettersMax ? link({ ...query, after: last.id }, 'Next page') : html``}
-    </p>`;
+    total > deadLetters.length
+      ? `The latest ${counted(deadLetters.length, 'dead letter')}`
+      : 'The latest first',
+    ['Dead letter', 'Key', 'Detail', "Kafka's time"],
+    deadLetters.map((letter) => [
+      link({ id: letter.id }, letter.id),
+      keyLink(letter),
+      html`${letter.reason}: ${letter.detail}`,
+      timeOf(letter.recordAt),
+    ]),
+  )}
+  ${total > deadLetters.length ? html`<p>More of them: ${commandToCopy(list)}</p>` : html``}`;
 }
 
 /** The key, as a link to the explanation of its entity. Only an id is shown as it is. */

@@ -1,11 +1,5 @@
 import type { Db } from 'mongodb';
-import {
-  type LedgerRecord,
-  openSpan,
-  parseRecordId,
-  recordId,
-  spanIdOf,
-} from '../../../shared/control/ledger.ts';
+import { type LedgerRecord, openSpan, recordId } from '../../../shared/control/ledger.ts';
 import {
   countUnapplied,
   ledgerOf,
@@ -31,19 +25,16 @@ export type DeadLetterList = {
   counts: UnappliedCount[];
 };
 
-/**
- * Lists the latest dead letters that match a filter, the latest first. With `after`, lists the dead letters that follow
- * this id in the order of the ledger. Counts all matching dead letters.
- */
+/** Lists the latest dead letters that match a filter, the latest first. Counts all matching dead letters. */
 export async function listDeadLetters(
   { control, config }: { control: Db; config: { TOPIC_PREFIX: string } },
   filter: DeadLetterFilter,
-  { limit, after }: { limit: number; after?: string },
+  limit: number,
 ): Promise<DeadLetterList> {
   const matches = await matcherOf(control, filter);
   const matching = { filter, matches };
   const [entries, counts] = await Promise.all([
-    after === undefined ? readLatest(control, matching, limit) : readAfter(control, matching, after, limit),
+    readLatest(control, matching, limit),
     countMatching(control, matching),
   ]);
   return {
@@ -90,24 +81,6 @@ async function readLatest(
     latest = candidates.toSorted((a, b) => Number(b.lastAt) - Number(a.lastAt)).slice(0, limit);
   }
   return latest;
-}
-
-/** Reads the records that follow the id `after` in the order of the ledger; the first records if it is ''. */
-async function readAfter(control: Db, { filter, matches }: Matching, after: string, limit: number) {
-  const found: LedgerRecord[] = [];
-  const start = after === '' ? null : parseRecordId(after);
-  const startSpan = start ? spanIdOf(start) : '';
-  const spans = { ...spansOf({ filter, limit }), _id: { $gte: startSpan } };
-  const isAfter = ({ offset, timestampMs }: LedgerRecord) => {
-    if (start === null || offset > start.offset) return true;
-    return offset === start.offset && timestampMs > start.timestampMs;
-  };
-  for await (const span of readSpans(control, spans)) {
-    const records = unappliedRecords(span).filter(matches);
-    found.push(...(span._id === startSpan ? records.filter(isAfter) : records));
-    if (found.length >= limit) break;
-  }
-  return found.slice(0, limit);
 }
 
 /** Uses the counts that the ledger keeps, unless the filter names a time or a field of the bytes. */
