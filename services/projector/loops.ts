@@ -14,7 +14,7 @@ import { type CommitLoopDeps, startCommitLoop } from './progress/commit-loop.ts'
 import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { startRetention } from './retention/retention.ts';
-import type { ReadyServers } from './startup/get-ready.ts';
+import type { ReadyServers } from './startup/wait-for-servers.ts';
 import { monitorTopics } from './topic-monitor.ts';
 
 type LoopDeps = {
@@ -28,6 +28,7 @@ type LoopDeps = {
   /** Host and process, for the history of generations. */
   by: string;
   announcement: Announcement;
+  consumer: RunningConsumer;
   commitIntervalMs?: number;
   refusalLimitMs?: number;
   /** The process must exit with an error, which is announced. */
@@ -46,14 +47,10 @@ export type Loops = {
 };
 
 /** Starts every loop of a projector that consumes. The table in docs/architecture.md lists them. */
-export function startLoops(
-  deps: LoopDeps,
-  ready: ReadyServers,
-  prepared: PreparedProjector & { consumer: RunningConsumer },
-): Loops {
-  const { metrics, logger, topics, nowMs, announcement } = deps;
-  const { control, database, registered, brokers } = ready;
-  const { clock, positions, engine, applier, consumer } = prepared;
+export function startLoops(deps: LoopDeps, servers: ReadyServers, prepared: PreparedProjector): Loops {
+  const { metrics, logger, topics, nowMs, announcement, consumer } = deps;
+  const { control, database, registered, brokers } = servers;
+  const { clock, positions, engine, applier } = prepared;
   const generation = registered.number;
   const liveness = createLiveness(nowMs());
   const shared = {
@@ -66,7 +63,7 @@ export function startLoops(
     logger,
   };
   const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: deps.onDropped });
-  const retention = startRetention({ ...deps, database, engine, consumer }, deps.config);
+  const retention = startRetention({ ...deps, database, engine }, deps.config);
   const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
   const topicMonitor = monitorTopics({ ...brokers, topics, generation: registered, metrics, logger });
   const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: brokers.log, topics });

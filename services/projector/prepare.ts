@@ -6,7 +6,7 @@ import { createEngine, type Engine } from './engine.ts';
 import { applyGenerationSettings, recordAbsence } from './generations/follow.ts';
 import type { Metrics } from './metrics.ts';
 import { createPositions, type Positions } from './partition/positions.ts';
-import type { ReadyServers } from './startup/get-ready.ts';
+import type { ReadyServers } from './startup/wait-for-servers.ts';
 import { waitUntil } from './startup/wait-until.ts';
 
 type PrepareDeps = {
@@ -36,20 +36,20 @@ export type PreparedProjector = {
  * Creates the engine that applies the records of a generation. Also records for how long no projector has run. Only the
  * old watermark shows that, so it must happen before the first commit raises the watermark.
  */
-export async function prepare(deps: PrepareDeps, ready: ReadyServers): Promise<PreparedProjector> {
+export async function prepare(deps: PrepareDeps, servers: ReadyServers): Promise<PreparedProjector> {
   const { config, metrics, logger, nowMs } = deps;
-  const { control, registered, onWait } = ready;
+  const { control, registered, onWait } = servers;
   const generation = registered.number;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   await waitUntil(onWait, clock.read);
   const { now } = clock;
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   const positions = createPositions(nowMs);
-  const engineDeps = { control, database: ready.database, generation, now, positions, metrics, logger };
+  const engineDeps = { control, database: servers.database, generation, now, positions, metrics, logger };
   const engine = createEngine(engineDeps, config);
   const applier = createApplier(engine, metrics);
   applyGenerationSettings({ positions, applier }, registered);
-  const { admin } = ready.brokers;
+  const { admin } = servers.brokers;
   const absenceDeps = { control, generation, allowanceMs, now, metrics, logger, admin, topics: deps.topics };
   const startedAt = await waitUntil(onWait, () => recordAbsence(absenceDeps));
   return { clock, allowanceMs, positions, engine, applier, startedAt };

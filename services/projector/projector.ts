@@ -11,12 +11,12 @@ import { type Announcement, announceProjector } from './announce-projector.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type RunningConsumer, startConsumer } from './consumer/consumer.ts';
 import { createPartitionFactory } from './create-partition.ts';
-import { storeEndThen } from './generations/ending.ts';
+import { storeEndBefore } from './generations/ending.ts';
 import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
 import { prepare, type PreparedProjector } from './prepare.ts';
 import { shutDown } from './shut-down.ts';
-import { getReady, type ReadyServers } from './startup/get-ready.ts';
+import { type ReadyServers, waitForServers } from './startup/wait-for-servers.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
 
 /**
@@ -73,25 +73,28 @@ export async function startProjector(deps: ProjectorDeps): Promise<RunningProjec
   }
 }
 
-/** Each step takes the result of the step before it. */
+/** Waits for the servers, prepares the engine for the generation, joins the group, and starts the loops. */
 async function start(
   deps: ProjectorDeps,
   brokers: Brokers,
   announcement: Announcement,
 ): Promise<RunningProjector> {
   const { nowMs = () => performance.now(), logger } = deps;
-  const ready = await getReady({ ...deps, brokers, announcement });
-  const prepared = await prepare({ ...deps, nowMs }, ready);
-  const { control, registered } = ready;
+  const servers = await waitForServers({ ...deps, brokers, announcement });
+  const prepared = await prepare({ ...deps, nowMs }, servers);
+  const { control, registered } = servers;
   const generation = registered.number;
   // Host and process, for the history of generations and for gaps.
   const by = `projector (${processText({ pid: process.pid, host: hostname() })})`;
   const { now } = prepared.clock;
-  const onFatal = storeEndThen({ control, generation, by, now, announcement, logger }, deps.onFatal);
-  const consumer = await consume(deps, ready, prepared, onFatal);
-  const loopDeps = { ...deps, nowMs, by, announcement, onFatal, onDropped: deps.onFatal };
-  const loops = startLoops(loopDeps, ready, { ...prepared, consumer });
-  // This projector follows the generation, so the reasons why earlier projectors ended no longer apply.
+  const onFatal = storeEndBefore(deps.onFatal, { control, generation, by, now, announcement, logger });
+  const consumer = await joinGroup(deps, servers, prepared, onFatal);
+  // `onDropped` stores no end, because a dropped generation is a normal one.
+  const onDropped = deps.onFatal;
+  const loopDeps = { ...deps, nowMs, by, announcement, consumer, onFatal, onDropped };
+  const loops = startLoops(loopDeps, servers, prepared);
+  // This projector follows the generation, so the reasons why earlier projectors ended no longer apply. A failure only
+  // leaves them until the next start.
   void removeOldProcesses(control, now(), generation).catch(() => undefined);
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {
@@ -102,14 +105,14 @@ async function start(
 }
 
 /** Joins the group, and begins to read. */
-function consume(
+function joinGroup(
   deps: ProjectorDeps,
-  ready: ReadyServers,
+  servers: ReadyServers,
   prepared: PreparedProjector,
   onFatal: (error: Error) => void,
 ): Promise<RunningConsumer> {
   const { config, metrics, logger } = deps;
-  const { control, registered } = ready;
+  const { control, registered } = servers;
   const { positions } = prepared;
   const generation = registered.number;
   const createPartition = createPartitionFactory({
@@ -123,10 +126,10 @@ function consume(
   });
   return startConsumer({
     kafka: deps.kafka,
-    admin: ready.brokers.admin,
-    log: ready.brokers.log,
-    groupId: ready.groupId,
-    protocol: ready.protocol,
+    admin: servers.brokers.admin,
+    log: servers.brokers.log,
+    groupId: servers.groupId,
+    protocol: servers.protocol,
     topics: deps.topics,
     control,
     generation,

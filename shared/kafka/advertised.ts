@@ -15,5 +15,6 @@ export function advertisedAddress(error: unknown): string | null {
     const { name, broker } = cause as { name: string; broker?: unknown };
     return name === 'KafkaJSConnectionError' && typeof broker === 'string' ? [broker] : [];
   });
-  return (configuredBrokers.size > 0 && addresses.find((address) => !configuredBrokers.has(address))) || null;
+  if (configuredBrokers.size === 0) return null;
+  return addresses.find((address) => !configuredBrokers.has(address)) ?? null;
 }

@@ -2,6 +2,7 @@ import { Kafka, type KafkaConfig, type LogEntry, logLevel, type Mechanism, type 
 import type { z } from 'zod';
 import type { SettingFiles } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { pick } from '../runtime/pick.ts';
 import type { kafkaSettings } from '../runtime/settings.ts';
 import { createAccessTokens, tokenMechanism } from './access-token.ts';
 import { rememberBrokers } from './advertised.ts';
@@ -22,33 +23,38 @@ const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broke
 export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
   const { retries = 8, onError } = options;
   patchKafkajs();
+  // An error about an unreachable broker says whether KAFKA_BROKERS names the broker.
   rememberBrokers(settings.KAFKA_BROKERS);
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);
-  const { KAFKA_SSL, KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY, files = {} } = settings;
-  const certificates = { KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY };
-  const readCertificates = createCertificateReader(certificates, files, logger);
   const config: KafkaConfig = {
     // Brokers name a client by this id in logs and quotas, so deployments with different groups have different ids.
     clientId: settings.CONSUMER_GROUP ?? 'support-read-models',
     brokers: settings.KAFKA_BROKERS,
-    ssl: KAFKA_SSL,
-    ...(KAFKA_SSL ? { socketFactory: createSocketFactory(readCertificates) } : {}),
-    ...(sasl ? { sasl } : {}),
+    ssl: settings.KAFKA_SSL,
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
     retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries },
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => {
+      if (entry.level === logLevel.ERROR) onError?.(reasonIn(entry));
       const { message, timestamp, logger: _kafkajs, ...fields } = entry.log;
-      if (entry.level === logLevel.ERROR)
-        onError?.(String(fields.error ?? message).replace(seedBrokerPrefix, ''));
       logger[levelOf(entry)]({ kafka: entry.namespace, ...fields }, message);
     },
   };
+  if (sasl) config.sasl = sasl;
+  if (settings.KAFKA_SSL) {
+    const certificates = pick(settings, ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY']);
+    const readCertificates = createCertificateReader(certificates, settings.files ?? {}, logger);
+    config.socketFactory = createSocketFactory(readCertificates);
+  }
   return new Kafka(config);
 }
+
+/** The reason for a failure in a line of kafkajs. */
+const reasonIn = ({ log }: LogEntry): string =>
+  String(log.error ?? log.message).replace(seedBrokerPrefix, '');
 
 /**
  * Transient error responses, which kafkajs retries. Every heartbeat and commit fails with one during a rebalance, and
@@ -67,6 +73,7 @@ const transientErrors = [
 /** The lines of kafkajs about a consumer that fails and restarts. consumer.ts logs the failure with its error. */
 const restartLines = /^(?:Crash: |Restarting the consumer in )/;
 
+/** The level at which this service logs a line of kafkajs. */
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
   if (namespace === 'Consumer' && restartLines.test(log.message)) return 'debug';
   if (namespace === 'Connection' && transientErrors.includes(String(log.error))) return 'debug';

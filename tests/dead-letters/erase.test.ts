@@ -47,7 +47,7 @@ describe('dead letters about a deleted entity', () => {
     const rejected = [rejectedVersion('con_moved', 1)];
     await store(rejected);
     await eraseDeadLetters(deps(), [{ kind: 'contact', id: 'con_moved', covers: () => true }]);
-    expect(await store(rejected, 'support.contacts', 2)).toEqual({ standing: [], attached: [] });
+    expect(await store(rejected, 'support.contacts', 2)).toEqual({ notPurged: [], withBytes: [] });
     expect(await recordBytesOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
   });
 

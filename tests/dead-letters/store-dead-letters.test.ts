@@ -101,7 +101,7 @@ describe('storing dead letters', () => {
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(1);
     expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(0);
     const stored = await store([purged, kept], { generation: 2 });
-    expect(stored.standing.map((letter) => letter.record)).toEqual([kept]);
+    expect(stored.notPurged.map((letter) => letter.record)).toEqual([kept]);
     expect((await standing()).map(({ offset }) => offset)).toEqual([51]);
     expect(await countBytes()).toBe(1);
     expect([...(await readLedgerRecords(opened.control, [idOf(purged)])).values()]).toMatchObject([
@@ -125,9 +125,9 @@ describe('storing dead letters', () => {
     ]);
     // A purge closes only its own record.
     await purgeDeadLetters(opened.control, [idOf(earlier)], purge);
-    expect((await store([earlier, later])).standing.map((letter) => letter.record)).toEqual([later]);
+    expect((await store([earlier, later])).notPurged.map((letter) => letter.record)).toEqual([later]);
     await purgeDeadLetters(opened.control, [idOf(later)], purge);
-    expect(await store([earlier, later])).toEqual({ standing: [], attached: [] });
+    expect(await store([earlier, later])).toEqual({ notPurged: [], withBytes: [] });
   });
 
   test('a record that is appended again at a later offset is another dead letter', async () => {
@@ -157,7 +157,7 @@ describe('storing dead letters', () => {
       values.map((value, index) => record(index, value)),
       { shares },
     );
-    const offsets = stored.attached.map((letter) => letter.record.position.offset);
+    const offsets = stored.withBytes.map((letter) => letter.record.position.offset);
     expect(offsets).toEqual([0, 2]);
     expect(shares.add.mock.calls).toEqual([[topic, 2 * (1_000 + 1_024 + 5)]]);
     expect(await standing()).toHaveLength(4);
@@ -212,7 +212,7 @@ describe('storing dead letters', () => {
       return mebibyte;
     };
     const stored = await store([purged, record(8)], { shares: { left, add: () => undefined } });
-    expect(stored.attached.map((letter) => letter.record.position.offset)).toEqual([8]);
+    expect(stored.withBytes.map((letter) => letter.record.position.offset)).toEqual([8]);
     expect(await countBytes()).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 import {
   applyTogether,
   type ChangesOfKind,
-  completeFanOuts,
+  finishLargeFanOuts,
   type GroupOutcome,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
@@ -127,7 +127,7 @@ async function completeAndCommit(
   outcome: GroupOutcome,
 ): Promise<Assigned | null> {
   const { partition, epoch } = assigned;
-  const isComplete = await replied(() => completeFanOuts(deps, chunk, outcome).then(() => true));
+  const isComplete = await replied(() => finishLargeFanOuts(deps, chunk, outcome).then(() => true));
   if (!isComplete) return null;
   for (const { deadLetter } of records) {
     if (deadLetter) deadLetters.add(deadLetter);

@@ -8,7 +8,7 @@ import type { Change } from '../../services/projector/events/change.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import {
   applyTogether,
-  completeFanOuts,
+  finishLargeFanOuts,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
 import type { RejectedChange } from '../../services/projector/materialize/plan.ts';
@@ -99,7 +99,7 @@ export async function applyChanges(
 ): Promise<RejectedChange[]> {
   const chunk = { kind, changes };
   const outcome = await applyTogether(deps, [chunk]);
-  await completeFanOuts(deps, chunk, outcome);
+  await finishLargeFanOuts(deps, chunk, outcome);
   return outcome.rejections;
 }
 

@@ -1,4 +1,4 @@
-import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import { projectorError } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
@@ -9,7 +9,7 @@ import type { AppliedChunk, Attempt, Chunk } from '../hand-over.ts';
 import {
   applyTogether,
   type ChangesOfKind,
-  completeFanOuts,
+  finishLargeFanOuts,
   type GroupOutcome,
   type UpdateDeps,
 } from '../materialize/fan-out.ts';
@@ -19,7 +19,7 @@ import { isolate } from './isolate.ts';
 import { parseRecord } from './parse-record.ts';
 
 /*
- * How a group of chunks is applied, in this order:
+ * How the applier applies a group of chunks, in this order:
  *   parseChunk      each record becomes a change, or is rejected
  *   applyChanges    phase 1, all chunks together: writes the documents, and refreshes the few that depend on them
  *   finish          phase 2, for each chunk: large fan-outs, dead letters, erasure of deleted entities
@@ -65,12 +65,39 @@ const neverAborted = new AbortController().signal;
  * outcome. Call `finish` for each chunk next.
  */
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<GroupOutcome> {
-  const [only, ...others] = chunks;
-  if (only && others.length === 0) return applyIsolated(depsOfAttempt(deps, only), only);
-  // A group continues if the group of consumers revokes the partition of one of its chunks. That is safe, because each
-  // write is guarded. No partition shows how many documents the group has still to refresh.
+  const [chunk] = chunks;
+  if (chunk && chunks.length === 1) return applyAlone(depsOfAttempt(deps, chunk), chunk);
+  return applyAsGroup(deps, chunks);
+}
+
+/** Applies one chunk, and rejects the changes for which the engine's code throws. */
+async function applyAlone(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<GroupOutcome> {
+  const { results, failed } = await isolate(changes, (part) =>
+    applyTogether(deps, [{ kind, changes: part }]),
+  );
+  const refused = results.flatMap(({ rejections }) => rejections);
+  const repeated = results.flatMap((outcome) => [...outcome.repeated]);
+  const largeFanOuts = results.flatMap((outcome) => outcome.largeFanOuts.get(kind) ?? []);
+  return {
+    rejections: [...refused, ...failed.map(rejectionOf)],
+    repeated: new Set(repeated),
+    largeFanOuts: new Map([[kind, largeFanOuts]]),
+  };
+}
+
+/** Applies several chunks. Throws if the engine's code does; the applier then applies each chunk alone. */
+function applyAsGroup(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<GroupOutcome> {
+  // Kafka may revoke the partition of one of the chunks meanwhile. The work goes on, because each write is guarded. The
+  // number of documents still to refresh belongs to no single partition, so no partition shows it.
   const onProgress = () => chunks.forEach(({ attempt }) => attempt.onProgress());
   return applyTogether({ ...deps, signal: neverAborted, onProgress, onStalled: giveUp }, chunks);
+}
+
+/**
+ * Ends phase 1 of a group without progress. The applier then applies each chunk alone, because one may be the cause.
+ */
+function giveUp({ kind, ids, cause, rounds }: Stall): never {
+  throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }
 
 /**
@@ -84,16 +111,18 @@ export async function finish(
 ): Promise<AppliedChunk> {
   const { topic, kind } = chunk;
   const { changes, rejected } = await finishFanOuts(deps, chunk, outcome);
-  const { standing, attached } = await storeDeadLetters(deps, topic, rejected);
-  for (const { record, rejection, error } of rejected.filter(isProjectorError))
-    deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
-  // Only dead letters with stored bytes have anything to erase. The sweep looks for the entities of skipped records:
-  // MongoDB may fail to read their documents, and the partition must go on.
-  const notSkipped = attached.filter(({ rejection }) => rejection.reason !== 'skipped');
+  const { notPurged, withBytes } = await storeDeadLetters(deps, topic, rejected);
+  for (const { record, rejection, error } of rejected) {
+    if (rejection.reason === 'projector_error')
+      deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
+  }
+  // The sweep erases the bytes of a skipped record later. MongoDB may fail to read the document of its entity, and that
+  // read must not stop the partition again.
+  const notSkipped = withBytes.filter(({ rejection }) => rejection.reason !== 'skipped');
   await eraseDeadLetters(deps, await findErasures(deps.store, kind, { changes, rejected: notSkipped }));
   return {
     events: changes.length,
-    rejected: standing.map(({ rejection }) => rejection.reason),
+    rejected: notPurged.map(({ rejection }) => rejection.reason),
     times: changes.filter((change) => !outcome.repeated.has(change)).map(({ time }) => time.getTime()),
   };
 }
@@ -106,7 +135,7 @@ export async function finishFanOuts(
 ): Promise<ChunkEffect> {
   const { kind, records } = chunk;
   const { failed } = await isolate(chunk.changes, (changes) =>
-    completeFanOuts(depsOfAttempt(deps, chunk), { kind, changes }, outcome),
+    finishLargeFanOuts(depsOfAttempt(deps, chunk), { kind, changes }, outcome),
   );
   const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
   const rejected = [...chunk.rejected];
@@ -132,30 +161,8 @@ function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDep
   };
 }
 
-/** Applies one chunk, and rejects the changes for which the engine's code throws. */
-async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<GroupOutcome> {
-  const { results: done, failed } = await isolate(changes, (part) =>
-    applyTogether(deps, [{ kind, changes: part }]),
-  );
-  return {
-    rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
-    repeated: new Set(done.flatMap(({ repeated }) => [...repeated])),
-    largeFanOuts: new Map([[kind, done.flatMap(({ largeFanOuts: large }) => large.get(kind) ?? [])]]),
-  };
-}
-
 const rejectionOf = ({ change, error }: { change: Change; error: unknown }) => ({
   change,
   rejection: projectorError('engine', error),
   error,
 });
-
-const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
-  rejection.reason === 'projector_error';
-
-/**
- * Ends phase 1 of a group without progress. The applier then applies each chunk alone, because one may be the cause.
- */
-function giveUp({ kind, ids, cause, rounds }: Stall): never {
-  throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
-}

@@ -27,7 +27,7 @@ export type StoreDeadLettersDeps = {
 };
 
 /** The rejected records that are not purged, and those of them whose bytes are stored. */
-export type StoredRejects = { standing: RejectedRecord[]; attached: RejectedRecord[] };
+export type StoredRejects = { notPurged: RejectedRecord[]; withBytes: RejectedRecord[] };
 
 /**
  * Stores rejected records of one topic in the ledger, then their bytes as far as the share of the topic allows:
@@ -39,16 +39,18 @@ export async function storeDeadLetters(
   topic: string,
   rejected: RejectedRecord[],
 ): Promise<StoredRejects> {
-  if (rejected.length === 0) return { standing: [], attached: [] };
+  if (rejected.length === 0) return { notPurged: [], withBytes: [] };
   const purged = await addToLedger(deps, topic, rejected);
   // A worker may have stored bytes of purged records, and crashed before its recheck.
   await removeBytes(deps.control, [...purged]);
   const idOf = ({ record }: RejectedRecord): string => recordId({ topic, ...record.position });
-  const standing = rejected.filter((record) => !purged.has(idOf(record)));
-  const attachments = await attachBytes(deps, topic, standing);
+  const notPurged = rejected.filter((record) => !purged.has(idOf(record)));
+  const attachments = await attachBytes(deps, topic, notPurged);
   const removed = await recheck(deps, attachments);
-  const attachedIds = new Set(attachments.map(({ _id }) => _id).filter((id) => !removed.has(id)));
-  return { standing, attached: standing.filter((record) => attachedIds.has(idOf(record))) };
+  const kept = attachments.filter(({ _id }) => !removed.has(_id));
+  const storedIds = new Set(kept.map(({ _id }) => _id));
+  const withBytes = notPurged.filter((record) => storedIds.has(idOf(record)));
+  return { notPurged, withBytes };
 }
 
 /** Adds the records to their spans. Returns the ids of the records that were purged before. */
@@ -75,13 +77,13 @@ async function addToLedger(
 }
 
 /** Stores the bytes of the records, by one command, as far as the share allows. Returns the stored ones. */
-async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: RejectedRecord[]) {
-  if (standing.length === 0) return [];
+async function attachBytes(deps: StoreDeadLettersDeps, topic: string, rejected: RejectedRecord[]) {
+  if (rejected.length === 0) return [];
   const availableBytes = await deps.shares.left(topic);
   let leftBytes = availableBytes;
   const storedAt = deps.now();
   const attachments: RecordBytes[] = [];
-  for (const { record } of standing) {
+  for (const { record } of rejected) {
     if (leftBytes <= 0) break;
     const onFailed: OnRecordStepFailed = (step, error) =>
       deps.onProjectorError?.({ ...record.position, topic }, projectorError(step, error).detail, error);

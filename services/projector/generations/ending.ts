@@ -35,7 +35,7 @@ async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
 }
 
 /** Returns a function that stores why the projector ends, then calls `onFatal`. Of several errors, the first counts. */
-export function storeEndThen(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
+export function storeEndBefore(onFatal: (error: Error) => void, ending: EndingDeps): (error: Error) => void {
   let storing: Promise<void> | null = null;
   return (error) => {
     const reason = withFix(error);

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import type { Guard, ReferencedEntity, UnreadableDocument } from './store.ts';
 
-const count = z.int().min(0);
+const wholeNumber = z.int().min(0);
 /** The partition is -1 if the log has lost the record. */
-const position = z.object({ partition: z.int().min(-1), offset: count, timestampMs: z.int() });
+const position = z.object({ partition: z.int().min(-1), offset: wholeNumber, timestampMs: z.int() });
 
 /** The fields on which the engine relies. Only an edit by hand breaks them, because the engine writes no other form. */
-const readable = z
+const envelopeSchema = z
   .object({
     orgId: z.string().nullable(),
-    version: count,
-    revision: count,
+    version: wholeNumber,
+    revision: wholeNumber,
     position: position.nullable(),
     tombstonePosition: position.optional(),
     deletedByEvent: z.literal(true).optional(),
@@ -27,11 +27,13 @@ const readable = z
 
 /** Returns the field of a document's envelope that is missing or has a wrong type; null if all fields are readable. */
 export function unreadableField(document: object): string | null {
-  const { error } = readable.safeParse(document);
-  return error ? String(error.issues[0]?.path[0] ?? 'state') : null;
+  const { error } = envelopeSchema.safeParse(document);
+  if (!error) return null;
+  // An issue without a path would be about the document itself, which MongoDB stores only as an object.
+  return String(error.issues[0]?.path[0] ?? 'state');
 }
 
-/** Accepts the values of `count`, without the objects that its parser would create for each reference. */
+/** Accepts the values of `wholeNumber`. Written by hand, because zod would create objects for each reference. */
 export const isRevision = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
@@ -53,7 +55,8 @@ export function readEnvelopes<T extends { _id: string; revision: unknown }>(stor
 
 /**
  * Returns the readable part of an entity that other documents embed. An entity without a readable revision counts as
- * missing (null), at the recheck as well. If only its time of deletion is unreadable, the entity lacks its state.
+ * missing (null), at the recheck as well. If only its time of deletion is unreadable, its state is left out, because
+ * the entity may be deleted.
  */
 export function readReferenced(stored: ReferencedEntity): ReferencedEntity | null {
   const { _id, orgId, revision, deletedAt } = stored;

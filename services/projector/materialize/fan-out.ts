@@ -96,7 +96,7 @@ async function applyKind(
 }
 
 /** Completes the large fan-outs of one of the chunks. */
-export async function completeFanOuts(
+export async function finishLargeFanOuts(
   deps: UpdateDeps,
   { kind, changes }: ChangesOfKind,
   { largeFanOuts: large }: GroupOutcome,

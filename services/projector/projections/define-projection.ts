@@ -1,39 +1,42 @@
 import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
 
 /**
- * A reference of a document to other entities. `fields` are the fields of the referenced state that the document
- * embeds; a change of others refreshes no dependent. A document never embeds the joined part of another, so one fan-out
- * step reaches every dependent.
+ * A reference of a document to other entities. A document never embeds the joined part of another, so one fan-out step
+ * reaches every dependent.
  */
-export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
+export type Edge<K extends Kind = never> = { name: string } & UnnamedEdge<K>;
 
-type Declared<K extends Kind> = ReferenceEdge<K> | ChildrenEdge | ThroughEdge | OwnerEdge;
+type UnnamedEdge<K extends Kind> = ReferenceEdge<K> | ChildrenEdge | ThroughEdge | OwnerEdge;
 
 /** Entities that the document's state names. */
-type ReferenceEdge<K extends Kind> = Fields & {
+type ReferenceEdge<K extends Kind> = Target & {
   type: 'reference';
   single: boolean;
   ids: (state: EntityState[K]) => string[];
 };
 
 /** The first `max` entities, by `byCreated`, whose state names the document in the field `parentField`. */
-export type ChildrenEdge = Fields & { type: 'children'; parentField: string; max: number };
+export type ChildrenEdge = Target & { type: 'children'; parentField: string; max: number };
 
 /** Entities that the children of the edge `via` name in the field `field`. */
-type ThroughEdge = Fields & { type: 'through'; via: ChildrenEdge; field: string };
+type ThroughEdge = Target & { type: 'through'; via: ChildrenEdge; field: string };
 
 /** The entity that the document's state names in the field `parentField`; its deletion deletes the document. */
-type OwnerEdge = Fields & { type: 'owner'; parentField: string };
+type OwnerEdge = Target & { type: 'owner'; parentField: string };
 
-type Fields = { to: Kind; fields: readonly string[] };
+/** The referenced kind, and the fields of its state that the document embeds. Other fields refresh no dependent. */
+type Target = { to: Kind; fields: readonly string[] };
 
 /** The children of a document. `moreAfter` is null, or the sort key of the last of `max` children. */
 type Children<T> = { items: T[]; moreAfter: string | null };
 
-/** `E` with the type of the value that the edge resolves to, which `document` receives. */
-type Resolving<T, E> = E & { readonly resolved?: T };
+/** The edge `E`, which resolves to a value of type `T`. `resolved` only carries the type, and is never set. */
+type EdgeTo<T, E> = E & { readonly resolved?: T };
 
-type Field<K extends Kind> = keyof EntityState[K] & string;
+/** The values to which edges resolve, by the names of the edges. */
+type ValuesOf<E> = { [Name in keyof E]: E[Name] extends EdgeTo<infer T, unknown> ? T : never };
+
+type FieldOf<K extends Kind> = keyof EntityState[K] & string;
 
 /** Fields that contain an id. */
 type IdField<S> = S extends unknown
@@ -43,33 +46,33 @@ type IdField<S> = S extends unknown
 /** The edges that a document of kind `K` can declare. */
 type EdgeBuilders<K extends Kind> = {
   /** At most one entity; null if the state names no entity or the entity is missing. */
-  one: <T extends Kind, F extends Field<T>>(
+  one: <T extends Kind, F extends FieldOf<T>>(
     to: T,
     id: (state: EntityState[K]) => string | null,
     ...fields: F[]
-  ) => Resolving<Pick<EntityState[T], F> | null, ReferenceEdge<K>>;
+  ) => EdgeTo<Pick<EntityState[T], F> | null, ReferenceEdge<K>>;
   /** Several entities in the order in which the state names them, without missing ones. */
-  many: <T extends Kind, F extends Field<T>>(
+  many: <T extends Kind, F extends FieldOf<T>>(
     to: T,
     ids: (state: EntityState[K]) => string[],
     ...fields: F[]
-  ) => Resolving<Pick<EntityState[T], F>[], ReferenceEdge<K>>;
+  ) => EdgeTo<Pick<EntityState[T], F>[], ReferenceEdge<K>>;
   /** The first `max` living entities of a kind that name the document in `parentField`, in order of creation. */
-  childrenOf: <T extends Kind, F extends Field<T>>(
+  childrenOf: <T extends Kind, F extends FieldOf<T>>(
     to: T,
     parentField: IdField<EntityState[T]>,
     max: number,
     ...fields: F[]
-  ) => Resolving<Children<Pick<EntityState[T], F>>, ChildrenEdge>;
+  ) => EdgeTo<Children<Pick<EntityState[T], F>>, ChildrenEdge>;
   /** The entities that children name in `field`, one of their fields, in no order. */
-  through: <C, T extends Kind, F extends Field<T>>(
-    via: Resolving<Children<C>, ChildrenEdge>,
+  through: <C, T extends Kind, F extends FieldOf<T>>(
+    via: EdgeTo<Children<C>, ChildrenEdge>,
     field: IdField<C>,
     to: T,
     ...fields: F[]
-  ) => Resolving<Pick<EntityState[T], F>[], ThroughEdge>;
+  ) => EdgeTo<Pick<EntityState[T], F>[], ThroughEdge>;
   /** The entity that the state names in `parentField`. After its deletion the document is deleted too. */
-  belongsTo: (to: Kind, parentField: IdField<EntityState[K]>) => Resolving<undefined, OwnerEdge>;
+  belongsTo: (to: Kind, parentField: IdField<EntityState[K]>) => EdgeTo<undefined, OwnerEdge>;
 };
 
 /** How the engine joins the documents of a kind. */
@@ -77,12 +80,10 @@ export type Projection<K extends Kind> = {
   /** In the order in which a document lists its references. */
   edges: Edge<K>[];
   /** The joined part of the document, from the values of its edges by name. Pure. */
-  join: (resolved: Record<string, unknown>) => { joined: object; isPending: boolean };
+  join: (values: Record<string, unknown>) => { joined: object; isPending: boolean };
   /** Whether a deleted entity never comes back. */
   deletionIsFinal: boolean;
 };
-
-type Resolved<E> = { [Name in keyof E]: E[Name] extends { readonly resolved?: infer T } ? T : never };
 
 const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
   one: (to, id, ...fields) => ({
@@ -101,21 +102,23 @@ const edgeBuilders = <K extends Kind>(): EdgeBuilders<K> => ({
   belongsTo: (to, parentField) => ({ type: 'owner', to, parentField, fields: [] }),
 });
 
-/** Declares how the documents of a kind are joined; see the files beside this one. */
-export function defineProjection<K extends Kind, E extends Record<string, Declared<K>>, J extends object>(
+/** Declares how the documents of a kind are joined. For example, see ticket.ts. */
+export function defineProjection<K extends Kind, E extends Record<string, UnnamedEdge<K>>, J extends object>(
   _kind: K,
-  declare: (edges: EdgeBuilders<K>) => E,
-  document: (resolved: Resolved<E>) => J,
+  declareEdges: (builders: EdgeBuilders<K>) => E,
+  joinValues: (values: ValuesOf<E>) => J,
   {
     isPending = () => false,
     deletionIsFinal = false,
   }: { isPending?: (joined: J) => boolean; deletionIsFinal?: boolean } = {},
 ): Projection<K> {
+  const declared: Record<string, UnnamedEdge<K>> = declareEdges(edgeBuilders<K>());
+  // Sets the names in place, because a `through` edge points to the object of its children edge.
+  const edges = Object.entries(declared).map(([name, edge]): Edge<K> => Object.assign(edge, { name }));
   return {
-    // Not copied, because a `through` edge points to the object of its children edge.
-    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge]) => Object.assign(edge, { name })),
-    join: (resolved) => {
-      const joined = document(resolved as Resolved<E>);
+    edges,
+    join: (values) => {
+      const joined = joinValues(values as ValuesOf<E>);
       return { joined, isPending: isPending(joined) };
     },
     deletionIsFinal,

@@ -7,7 +7,7 @@ import { initializeMetrics, type Metrics } from '../metrics.ts';
 import { connectBrokers, connectStore, enterGroup, type OpenedModel, openModel } from './preconditions.ts';
 import { type OnWait, waiting } from './wait-until.ts';
 
-type ReadyDeps = {
+type WaitDeps = {
   config: ProjectorConfig;
   mongo: MongoClient;
   brokers: Brokers;
@@ -27,8 +27,8 @@ export type ReadyServers = OpenedModel & {
   onWait: OnWait;
 };
 
-/** Waits for every precondition, in the order of a start. */
-export async function getReady(deps: ReadyDeps): Promise<ReadyServers> {
+/** Waits until every server meets the preconditions of a start, in their order. */
+export async function waitForServers(deps: WaitDeps): Promise<ReadyServers> {
   const { config, brokers, topics, metrics, announcement } = deps;
   const store = await connectStore.meetAll(deps, waiting(deps.onWait));
   announcement.begin();
