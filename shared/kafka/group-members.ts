@@ -124,13 +124,33 @@ export const joinedByConsumerProtocol = (groupId: string): GroupTaken =>
 type Group = { admin: Pick<Admin, 'describeGroups'>; groupId: string; protocol: string };
 
 /**
+ * Whether a client with `group.protocol=consumer` is in a group. The group then has members, so it refuses a member of
+ * another type, but Kafka describes it as a group that does not exist.
+ */
+export async function isJoinedByConsumerProtocol(
+  admin: Pick<Admin, 'describeGroups'>,
+  groupId: string,
+  tryJoinAs: (type: string) => Promise<void>,
+): Promise<boolean> {
+  try {
+    await tryJoinAs('probe');
+    return false;
+  } catch (error) {
+    if (!isInconsistent(error)) throw error;
+  }
+  const [group] = (await admin.describeGroups([groupId])).groups;
+  return group?.state === 'Dead';
+}
+
+const isInconsistent = (error: unknown): boolean =>
+  errorChain(error).some((cause) => (cause as { type?: string }).type === 'INCONSISTENT_GROUP_PROTOCOL');
+
+/**
  * Adds the name of the group to an error with which it refused a projector. Returns `GroupTaken`, which names the
  * foreign members, if they are the cause. Never rejects.
  */
 export async function explainRefusal({ admin, groupId, protocol }: Group, error: Error): Promise<Error> {
-  const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
-  const isTaken = types.includes('INCONSISTENT_GROUP_PROTOCOL');
-  const members = isTaken ? await readMembers(admin, groupId, protocol).catch(() => []) : [];
+  const members = isInconsistent(error) ? await readMembers(admin, groupId, protocol).catch(() => []) : [];
   const foreignMembers = describeForeignMembers(members);
   if (foreignMembers === null) return withGroupName(groupId, error) as Error;
   return new GroupTaken(groupId, foreignMembers);

@@ -87,6 +87,8 @@ export type JoiningMember = {
   protocol: string;
   topics: string[];
   sessionTimeoutMs: number;
+  /** A group with members refuses a member of another type than theirs. */
+  type?: string;
 };
 
 type JoinResponse = { errorCode: number; memberId: string };
@@ -112,14 +114,14 @@ const memberIdRequired = 79;
  * timeout and the protocol of the member, and gives it an id. The group rebalances only after the second request.
  */
 export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): Promise<void> {
-  const { groupId, protocol, topics, sessionTimeoutMs } = member;
+  const { groupId, protocol, topics, sessionTimeoutMs, type = 'consumer' } = member;
   const coordinator = await cluster.findGroupCoordinator({ groupId });
   const { request, response } = createJoin({
     groupId,
     sessionTimeout: sessionTimeoutMs,
     rebalanceTimeout: sessionTimeoutMs,
     memberId: '',
-    protocolType: 'consumer',
+    protocolType: type,
     groupProtocols: [{ name: protocol, metadata: memberMetadata(topics) }],
   });
   const withErrors = { decode: response.decode, parse: async (joined: JoinResponse) => joined };

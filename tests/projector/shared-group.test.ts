@@ -3,12 +3,16 @@ import { created } from '../support/entities.ts';
 import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
 import { createShareGroup, joinByConsumerProtocol } from '../support/group-heartbeats.ts';
+import { matching } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const partitions = 2;
+const brokers = () => String(process.env.KAFKA_BROKERS);
+const namesConsumerProtocol =
+  /\(CONSUMER_GROUP\): a client with group\.protocol=consumer is in .* Stop it, or set CONSUMER_GROUP/;
 
 describe('a consumer group that two deployments share', () => {
   /** The consumers that the hook stops, the latest first. */
@@ -86,12 +90,23 @@ describe('a consumer group that two deployments share', () => {
   test('ends a projector that a client with group.protocol=consumer joins', async () => {
     const projector = await consume(deployment.environment);
     await eventually(() => projector.assigned() === allPartitions());
-    const brokers = String(process.env.KAFKA_BROKERS);
-    await joinByConsumerProtocol(brokers, groupId(), deployment.topic('tag'));
+    await joinByConsumerProtocol(brokers(), groupId(), deployment.topic('tag'));
     await eventually(() => projector.fatal.length > 0);
-    expect(projector.fatal[0]?.message).toMatch(
-      /\(CONSUMER_GROUP\): a client with group\.protocol=consumer is in .* Stop it, or set CONSUMER_GROUP/,
-    );
+    expect(projector.fatal[0]?.message).toMatch(namesConsumerProtocol);
+  });
+
+  test('refuses a projector while a client with group.protocol=consumer is in the group', async () => {
+    const leave = await joinByConsumerProtocol(brokers(), groupId(), deployment.topic('tag'));
+    const refused = deployment.startProcess();
+    expect(await refused.exited).toBe(1);
+    expect(fatalError(refused)).toMatchObject({
+      type: 'StartRefused',
+      message: matching(namesConsumerProtocol),
+    });
+    const { code, text } = await deployment.cli('check', 'projector');
+    expect({ code, text }).toEqual({ code: 1, text: matching(/FAILED +group +.*group\.protocol=consumer/) });
+    await leave();
+    await deployment.startProcess().logged('joined the group');
   });
 
   test('serves one of two deployments that start at the same time', async () => {
@@ -136,7 +151,7 @@ describe('a group id of a share group', () => {
 
   test('refuses a projector with an error that names the group and the fix', async () => {
     const { CONSUMER_GROUP: groupId } = environment.config;
-    await createShareGroup(String(process.env.KAFKA_BROKERS), groupId);
+    await createShareGroup(brokers(), groupId);
     const words = `${groupId} (CONSUMER_GROUP): The group member's supported protocols are incompatible`;
     const wayOut = /is a group of another type, such as a share group.* Set CONSUMER_GROUP to another id, or/;
     const refused = startProcess();

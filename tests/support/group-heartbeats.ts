@@ -31,17 +31,29 @@ export async function createShareGroup(broker: string, groupId: string): Promise
   }
 }
 
-/** Joins a consumer group as a client with `group.protocol=consumer`. The broker is its coordinator. */
-export async function joinByConsumerProtocol(broker: string, groupId: string, topic: string): Promise<void> {
+/**
+ * Joins a consumer group as a client with `group.protocol=consumer`. The broker is its coordinator.
+ * The result leaves the group, which stays, empty.
+ */
+export async function joinByConsumerProtocol(
+  broker: string,
+  groupId: string,
+  topic: string,
+): Promise<() => Promise<void>> {
+  const memberId = newMemberId();
   const noInstanceId = none;
   const noRack = none;
   const rebalanceTimeoutMs = int32(60_000);
   const noPattern = none;
   const noAssignor = none;
-  const noOwnedPartitions = Buffer.from([1]);
-  const member = [compact(groupId), compact(newMemberId()), int32(joinEpoch), noInstanceId, noRack];
-  const subscription = [rebalanceTimeoutMs, listOf(topic), noPattern, noAssignor, noOwnedPartitions];
-  await sendHeartbeat(broker, consumerHeartbeat, [...member, ...subscription, noTags]);
+  const beat = (epoch: number, topics: Buffer, owned: Buffer) => {
+    const member = [compact(groupId), compact(memberId), int32(epoch), noInstanceId, noRack];
+    const subscription = [rebalanceTimeoutMs, topics, noPattern, noAssignor, owned];
+    return sendHeartbeat(broker, consumerHeartbeat, [...member, ...subscription, noTags]);
+  };
+  const noPartitions = Buffer.from([1]);
+  await beat(joinEpoch, listOf(topic), noPartitions);
+  return () => beat(leaveEpoch, none, none);
 }
 
 async function sendHeartbeat(broker: string, { apiKey, version }: Heartbeat, body: Buffer[]): Promise<void> {

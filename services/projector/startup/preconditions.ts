@@ -2,7 +2,13 @@ import type { Db, MongoClient } from 'mongodb';
 import { type Generation, groupIdOf } from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import type { Brokers } from '../../../shared/kafka/brokers.ts';
-import { explainRefusal, GroupTaken, inGroup } from '../../../shared/kafka/group-members.ts';
+import {
+  explainRefusal,
+  GroupTaken,
+  inGroup,
+  isJoinedByConsumerProtocol,
+  joinedByConsumerProtocol,
+} from '../../../shared/kafka/group-members.ts';
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -182,11 +188,13 @@ export const enterGroup = preconditionsOf<GroupDeps>()
       const groupId = groupIdOf(config, registered.number);
       // Waits until the coordinator has loaded the group. Before that, a broker that has just started refuses members.
       await inGroup(groupId, () => admin.fetchOffsets({ groupId, topics }));
-      const sessionTimeoutMs = config.KAFKA_SESSION_TIMEOUT_MS;
-      await log.tryJoin({ groupId, protocol, topics, sessionTimeoutMs }).catch(async (error: Error) => {
+      const member = { groupId, protocol, topics, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS };
+      await log.tryJoin(member).catch(async (error: Error) => {
         const refusal = await explainRefusal({ admin, groupId, protocol }, error);
         throw refusal instanceof GroupTaken ? new StartRefused(refusal.message) : refusal;
       });
+      if (await isJoinedByConsumerProtocol(admin, groupId, (type) => log.tryJoin({ ...member, type })))
+        throw new StartRefused(joinedByConsumerProtocol(groupId).message);
       return { groupId };
     },
     describe: ({ groupId }) => `may join ${groupId}, and read its offsets`,
