@@ -56,11 +56,15 @@ export function batchHeader(bytes: Buffer): RecordBatchHeader {
   };
 }
 
+/** Kafka's value for an unknown leader epoch. It compares as earlier than every epoch. */
+export const unknownEpoch = -1;
+
 /**
  * The epoch of the leader that has appended a batch; it never falls along a log. A frame of another format has no
- * epoch: -1.
+ * epoch.
  */
-export const leaderEpochOf = (bytes: Buffer): number => (isRecordBatch(bytes) ? bytes.readInt32BE(12) : -1);
+export const leaderEpochOf = (bytes: Buffer): number =>
+  isRecordBatch(bytes) ? bytes.readInt32BE(12) : unknownEpoch;
 
 /**
  * The number of records by the header of a batch, which may be damaged. Of another frame, the offsets that it spans.

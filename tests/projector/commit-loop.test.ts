@@ -91,7 +91,7 @@ describe('a run of the commit loop', () => {
     });
   });
 
-  const snapshotAt = (partition: number, position: number) => snapshot({ partition, position });
+  const snapshotAt = (partition: number, position: number | null) => snapshot({ partition, position });
   /** Assigns the projector one partition that is applied up to a position. */
   const setPartition = (end: number, position = end) => {
     state.ends.set('t/0', end);
@@ -122,7 +122,7 @@ describe('a run of the commit loop', () => {
 
   test('commits only the snapshot that it has saved', async () => {
     setPartition(9, 3);
-    const commits: [number | undefined, number | undefined][] = [];
+    const commits: [number | null | undefined, number | undefined][] = [];
     // The projector applies more records after the snapshot.
     state.onSnapshot = () => {
       state.partitions = [snapshotAt(0, 7)];
@@ -222,7 +222,7 @@ describe('a run of the commit loop', () => {
     setPartition(3);
     state.ends.set('t/1', 5);
     // This projector has no start offset for the partition yet, so the progress stays as the other projector saved it.
-    state.partitions.push(snapshotAt(1, -1));
+    state.partitions.push(snapshotAt(1, null));
     await commitLoop.flush();
     const saved = { applied: { position: 4 }, updatedAt: new Date(55_000) };
     await progressOf(control).updateOne({ partition: 1 }, { $set: saved });

@@ -70,7 +70,7 @@ describe('the offset at which a partition starts', () => {
       name: 'is the recorded position if no offset is committed',
       committed: null,
       recorded: 3,
-      expected: { offset: 3, committed: -1, end: 5 },
+      expected: { offset: 3, committed: null, end: 5 },
     },
     {
       name: 'is the recorded position if an older offset is committed',
@@ -88,7 +88,7 @@ describe('the offset at which a partition starts', () => {
       name: 'is the start of the log if nothing is committed or recorded',
       committed: null,
       recorded: 0,
-      expected: { offset: 0, committed: -1, end: 5 },
+      expected: { offset: 0, committed: null, end: 5 },
     },
   ])('$name', async ({ committed, recorded, expected }) => {
     await publish(5);

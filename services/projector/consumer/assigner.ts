@@ -15,12 +15,13 @@ export const createAssigner =
     version: 0,
     protocol: ({ topics }) => ({ name: protocol, metadata: memberMetadata(topics) }),
     assign: async ({ members, topics }) => {
-      const partitions = topics.flatMap((topic) =>
-        cluster
-          .findTopicPartitionMetadata(topic)
-          .map(({ partitionId }): TopicPartition => ({ topic, partition: partitionId })),
-      );
-      return [...assignPartitions(members, partitions)].map(([memberId, assignment]) => ({
+      const partitions: TopicPartition[] = [];
+      for (const topic of topics) {
+        const found = cluster.findTopicPartitionMetadata(topic);
+        for (const { partitionId } of found) partitions.push({ topic, partition: partitionId });
+      }
+      const assigned = [...assignPartitions(members, partitions)];
+      return assigned.map(([memberId, assignment]) => ({
         memberId,
         memberAssignment: MemberAssignment.encode({ version: 0, assignment, userData: Buffer.alloc(0) }),
       }));
@@ -36,11 +37,11 @@ type Assigned = Map<string, Record<string, number[]>>;
 export function assignPartitions(members: GroupMember[], partitions: TopicPartition[]): Assigned {
   const assigned: Assigned = new Map();
   const subscriptions = members
+    .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1))
     .map((member) => ({
       memberId: member.memberId,
       topics: MemberMetadata.decode(member.memberMetadata)?.topics ?? [],
-    }))
-    .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1));
+    }));
   for (const { memberId } of subscriptions) assigned.set(memberId, {});
   for (const [index, { topic, partition }] of partitions.entries()) {
     const subscribers = subscriptions.filter(({ topics }) => topics.includes(topic));

@@ -59,7 +59,7 @@ export function createAssignment(
   const halfBytes = queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const fetches = createFetchControl({ assigned, positions, shareBytes, queuedBytesMax }, consumer);
-  let lastMemberId = '';
+  let lastMemberId: string | null = null;
   const observe = (partition: Partition) => {
     positions.observe(partitionKey(partition), { position: partition.position ?? 0 });
     fetches.update(partition);
@@ -81,17 +81,21 @@ export function createAssignment(
     },
     replace: (memberAssignment, memberId) => {
       const formerPartitions = new Map(assigned);
+      // A member that has lost its session gets another id. Other members may have applied more records since.
+      const isSameMember = memberId === lastMemberId;
+      lastMemberId = memberId;
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
       assigned.clear();
       for (const place of placesIn(topics)) {
         const key = partitionKey(place);
         const former = formerPartitions.get(key);
-        // A member that has lost its session gets another id. Other members may have applied more records since.
-        const isKept = memberId === lastMemberId && former !== undefined && former.position !== null;
-        if (isKept) former.commitAgain();
-        assigned.set(key, isKept ? former : deps.createPartition(place, shared));
+        if (isSameMember && former && former.position !== null) {
+          former.commitAgain();
+          assigned.set(key, former);
+        } else {
+          assigned.set(key, deps.createPartition(place, shared));
+        }
       }
-      lastMemberId = memberId;
       // A chunk that ends late is harmless, because each of its writes is guarded.
       for (const [key, former] of formerPartitions) {
         if (assigned.get(key) !== former) void former.stop(0);

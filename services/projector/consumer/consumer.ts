@@ -3,12 +3,12 @@ import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { explainRefusal, joinedByConsumerProtocol } from '../../../shared/kafka/group-members.ts';
-import type { LogClient } from '../../../shared/kafka/log-client.ts';
+import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Partition } from '../partition/partition.ts';
-import type { Snapshot } from '../partition/snapshot.ts';
+import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { createAssigner } from './assigner.ts';
 import { type Assignment, type AssignmentDeps, createAssignment } from './assignment.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
@@ -95,13 +95,21 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     },
   });
   const findGaps = createGapDetector(deps.log);
+  const takeSnapshot = (partition: Partition, ends: LogState['ends'] | undefined): Snapshot => {
+    const key = partitionKey(partition);
+    return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
+  };
+  /** Runs a step of leaving the group within its time limit. Logs `failure` if the step fails. */
+  const tryToLeave = async (step: Promise<void>, failure: string) => {
+    try {
+      await within(leaveWithinMs, step, noAnswer);
+    } catch (error) {
+      deps.logger.warn({ error }, failure);
+    }
+  };
   return {
     onApplied: assignment.onApplied,
-    snapshot: (ends) =>
-      assignment.partitions().map((partition) => {
-        const key = partitionKey(partition);
-        return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
-      }),
+    snapshot: (ends) => assignment.partitions().map((partition) => takeSnapshot(partition, ends)),
     detectGaps: async (log) => {
       const gaps = await findGaps(assignment.partitions(), log);
       if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));
@@ -111,14 +119,10 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the next owner starts from an earlier position and applies some records again.
-      await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
-        deps.logger.warn({ error }, 'could not save progress before leaving the group'),
-      );
+      await tryToLeave(beforeLeaving(), 'could not save progress before leaving the group');
       // Between GROUP_JOIN and the first fetch, kafkajs resolves `disconnect` without leaving the group. The partitions
       // then have no owner until the session times out.
-      await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
-        deps.logger.warn({ error }, 'could not leave the group'),
-      );
+      await tryToLeave(consumer.disconnect(), 'could not leave the group');
     },
   };
 }
@@ -179,11 +183,12 @@ function handleGroupEvents(
     for (const partition of assignment.partitions()) partition.onFetched();
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (payload.restart || stopping.aborted) {
-      deps.logger.warn({ error: payload.error }, 'the consumer failed and restarts');
-    } else {
-      void explainRefusal(deps, payload.error).then(deps.onFatal);
+    const { error, restart } = payload;
+    if (restart || stopping.aborted) {
+      deps.logger.warn({ error }, 'the consumer failed and restarts');
+      return;
     }
+    void explainRefusal(deps, error).then(deps.onFatal);
   });
 }
 
@@ -196,13 +201,17 @@ export async function commitOffsets(
   assignment: { partition: (key: string) => Committing | undefined },
   snapshot: Snapshot[],
 ): Promise<void> {
-  const toCommit = snapshot.flatMap((progress) => {
-    const assigned = assignment.partition(partitionKey(progress));
-    return assigned && progress.position > assigned.committed ? [{ ...progress, assigned }] : [];
-  });
-  if (toCommit.length === 0) return;
-  await consumer.commitOffsets(
-    toCommit.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
-  );
-  for (const { assigned, position } of toCommit) assigned.setCommitted(position);
+  const offsets: { topic: string; partition: number; offset: string }[] = [];
+  const committing: { assigned: Committing; position: number }[] = [];
+  for (const { topic, partition, position } of snapshot.filter(isStarted)) {
+    const assigned = assignment.partition(partitionKey({ topic, partition }));
+    if (!assigned) continue;
+    const { committed } = assigned;
+    if (committed !== null && committed >= position) continue;
+    offsets.push({ topic, partition, offset: String(position) });
+    committing.push({ assigned, position });
+  }
+  if (offsets.length === 0) return;
+  await consumer.commitOffsets(offsets);
+  for (const { assigned, position } of committing) assigned.setCommitted(position);
 }

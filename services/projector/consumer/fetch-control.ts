@@ -46,23 +46,6 @@ export function createFetchControl(
   const backingOff = new Set<Partition>();
   let isStopping = false;
   let fullTopics: ReadonlySet<string> = new Set();
-  const pauseOrResume = (partition: Partition): void => {
-    const { topic, fetchState } = partition;
-    if (fetchState.nextOffset === null) return;
-    fetchState.setTopicFull(fullTopics.has(topic));
-    const isFetchable = fetchState.isFetchable(positions.loadEnd(partitionKey(partition)));
-    const hasMemory = partition.queuedBytes() <= shareBytes();
-    if (isFetchable && hasMemory && !isStopping && !backingOff.has(partition)) resume(partition);
-    else pause(partition);
-  };
-  const updateAll = () => [...assigned.values()].forEach(pauseOrResume);
-  const update = (partition: Partition): void => {
-    if (assigned.get(partitionKey(partition)) !== partition) return;
-    const formerFullTopics = fullTopics;
-    fullTopics = findFullTopics([...assigned.values()], queuedBytesMax);
-    if (formerFullTopics.size > 0 || fullTopics.size > 0) updateAll();
-    else pauseOrResume(partition);
-  };
   const pause = (place: TopicPartition): void => {
     const key = partitionKey(place);
     if (paused.has(key)) return;
@@ -71,6 +54,26 @@ export function createFetchControl(
   };
   const resume = (place: TopicPartition): void => {
     if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(asTopics(place)));
+  };
+  const pauseOrResume = (partition: Partition): void => {
+    const { topic, fetchState } = partition;
+    if (fetchState.nextOffset === null) return;
+    fetchState.setTopicFull(fullTopics.has(topic));
+    const isFetchable = fetchState.isFetchable(positions.loadEnd(partitionKey(partition)));
+    const hasMemory = partition.queuedBytes() <= shareBytes();
+    const mayFetch = !isStopping && !backingOff.has(partition);
+    if (isFetchable && hasMemory && mayFetch) resume(partition);
+    else pause(partition);
+  };
+  const updateAll = () => {
+    for (const partition of assigned.values()) pauseOrResume(partition);
+  };
+  const update = (partition: Partition): void => {
+    if (assigned.get(partitionKey(partition)) !== partition) return;
+    const wasAnyFull = fullTopics.size > 0;
+    fullTopics = findFullTopics([...assigned.values()], queuedBytesMax);
+    if (wasAnyFull || fullTopics.size > 0) updateAll();
+    else pauseOrResume(partition);
   };
   const endBackOff = (partition: Partition): void => {
     backingOff.delete(partition);

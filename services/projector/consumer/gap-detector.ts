@@ -2,6 +2,7 @@ import { describeGaps, type Gap } from '../../../shared/control/log-gaps.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
+import { unknownEpoch } from '../../../shared/kafka/record-batch.ts';
 import type { FetchState } from '../partition/fetch-state.ts';
 
 /** Kafka has lost records before or after the projector applied them. An operator decides how to continue. */
@@ -27,7 +28,7 @@ export const gapConfirmationsMin = 5;
 export type LogPosition = TopicPartition & {
   /** Offset of the next record to read. */
   offset: number;
-  /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
+  /** The leader epoch of the record batch before that offset, or `unknownEpoch`. */
   leaderEpoch: number;
   /** The id of the topic that was read; null if it is unknown. */
   topicId: string | null;
@@ -48,18 +49,20 @@ export type CurrentLog = Pick<LogOffsets, 'low' | 'end'> & {
 export function findGap({ topic, partition, ...read }: LogPosition, log: CurrentLog): Gap | null {
   const { offset, topicId } = read;
   const place = { topic, partition, topicId: log.topicId };
-  if (topicId !== null && log.topicId !== null && log.topicId !== topicId)
-    return { ...place, kind: 'replaced', from: 0, to: offset - 1 };
+  const lastRead = offset - 1;
+  const areIdsKnown = topicId !== null && log.topicId !== null;
+  if (areIdsKnown && log.topicId !== topicId) return { ...place, kind: 'replaced', from: 0, to: lastRead };
   if (log.low > offset) return { ...place, kind: 'deleted', from: offset, to: log.low - 1 };
   const sharedEnd = endOfSharedLog(read, log);
-  return sharedEnd < offset ? { ...place, kind: 'diverged', from: sharedEnd, to: offset - 1 } : null;
+  return sharedEnd < offset ? { ...place, kind: 'diverged', from: sharedEnd, to: lastRead } : null;
 }
 
 /** The offset up to which the log certainly has the records that the projector has read. */
 function endOfSharedLog({ offset }: Pick<LogPosition, 'offset'>, { low, end, epochEnd }: CurrentLog): number {
   if (epochEnd === undefined) return Math.min(end, offset);
-  // The log has no such epoch, so it may share no record with the log that the projector has read.
-  if (epochEnd.leaderEpoch < 0 || epochEnd.endOffset < 0) return Math.min(low, offset);
+  const hasEpoch = epochEnd.leaderEpoch !== unknownEpoch && epochEnd.endOffset >= 0;
+  // Without such an epoch, the log may share no record with the log that the projector has read.
+  if (!hasEpoch) return Math.min(low, offset);
   return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
 }
 
@@ -154,22 +157,15 @@ async function compareEpochs(
   partitions: FetchedPartition[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ): Promise<Map<FetchedPartition, EpochComparison>> {
-  const currentEpochOf = (partition: FetchedPartition) => {
-    const { comparedEpoch, uncomparedEpoch } = partition.fetchState;
-    const reported = leaderEpochs.get(partitionKey(partition)) ?? comparedEpoch;
-    // Brokers that report no epoch of a leader still write one into each batch.
-    return reported >= 0 ? reported : Math.max(comparedEpoch, uncomparedEpoch);
-  };
-  const toCompare = partitions.filter((partition) => {
-    const { leaderEpoch, comparedEpoch } = partition.fetchState;
-    return leaderEpoch >= 0 && currentEpochOf(partition) !== comparedEpoch;
-  });
-  const offsetsWhenAsked = new Map(
-    toCompare.map((partition) => [partition, partition.fetchState.nextOffset]),
-  );
-  const epochs = new Map(
-    toCompare.map((partition) => [partitionKey(partition), partition.fetchState.leaderEpoch]),
-  );
+  const epochs = new Map<string, number>();
+  const offsetsWhenAsked = new Map<FetchedPartition, number | null>();
+  for (const partition of partitions) {
+    const { leaderEpoch, comparedEpoch, nextOffset } = partition.fetchState;
+    const hasNewLeader = currentEpochOf(partition, leaderEpochs) !== comparedEpoch;
+    if (leaderEpoch === unknownEpoch || !hasNewLeader) continue;
+    epochs.set(partitionKey(partition), leaderEpoch);
+    offsetsWhenAsked.set(partition, nextOffset);
+  }
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
   const compared = new Map<FetchedPartition, EpochComparison>();
   for (const partition of partitions) {
@@ -177,8 +173,19 @@ async function compareEpochs(
     // The answer does not cover a batch that was fetched since the query. The next call then asks again.
     const isCurrent = offsetsWhenAsked.get(partition) === partition.fetchState.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(partition)) : undefined;
-    const isCompared = !isAsked || epochEnd !== undefined;
-    compared.set(partition, { currentEpoch: currentEpochOf(partition), epochEnd, isCompared });
+    compared.set(partition, {
+      currentEpoch: currentEpochOf(partition, leaderEpochs),
+      epochEnd,
+      isCompared: !isAsked || epochEnd !== undefined,
+    });
   }
   return compared;
+}
+
+/** The epoch of the current leader, as the brokers report it. */
+function currentEpochOf(partition: FetchedPartition, leaderEpochs: GapLogState['leaderEpochs']): number {
+  const { comparedEpoch, uncomparedEpoch } = partition.fetchState;
+  const reported = leaderEpochs.get(partitionKey(partition)) ?? comparedEpoch;
+  // Brokers that report no epoch of a leader still write one into each batch.
+  return reported === unknownEpoch ? Math.max(comparedEpoch, uncomparedEpoch) : reported;
 }

@@ -59,20 +59,19 @@ export function handleBatch(
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
   assignment.positions.observe(key, { end: received.endOffset });
   payload.resolveOffset(String(received.nextOffset - 1));
-  onFetched(
-    topic,
-    received.batches.reduce((sum, batch) => sum + recordsIn(batch), 0),
-  );
+  const recordCount = received.batches.reduce((sum, batch) => sum + recordsIn(batch), 0);
+  onFetched(topic, recordCount);
   assigned.receive(received);
   assignment.updateFetching(assigned);
 }
 
 /** Drops the batches from the load end of a build on. The build fetches them once all its partitions are loaded. */
 function beforeLoadEnd(fetched: PartitionFetch, loadEnd: number): FetchResult {
-  const firstLater = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
+  const index = fetched.batches.findIndex(({ baseOffset }) => baseOffset >= loadEnd);
+  const firstLater = fetched.batches[index];
   if (!firstLater) return fetched;
   return {
-    batches: fetched.batches.slice(0, fetched.batches.indexOf(firstLater)),
+    batches: fetched.batches.slice(0, index),
     nextOffset: Math.max(fetched.offset, firstLater.baseOffset),
     // A log that has the later batch has every record before it, so the gap detector can use the epoch of that batch.
     leaderEpoch: leaderEpochOf(firstLater.bytes),

@@ -11,9 +11,10 @@ const pauseMaxMs = 10_000;
  */
 export function createRestartPauses(nowMs: () => number = () => performance.now()): () => number {
   let failures = 0;
-  let lastFailureMs = -Infinity;
+  let lastFailureMs: number | null = null;
   return () => {
-    failures = nowMs() - lastFailureMs > stableAfterMs ? 0 : failures + 1;
+    const wasStable = lastFailureMs === null || nowMs() - lastFailureMs > stableAfterMs;
+    failures = wasStable ? 0 : failures + 1;
     lastFailureMs = nowMs();
     return Math.min(failures * pauseStepMs, pauseMaxMs);
   };

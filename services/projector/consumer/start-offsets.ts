@@ -6,6 +6,7 @@ import { type AppliedPosition, appliedTopicIds, readProgress } from '../../../sh
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import { unknownEpoch } from '../../../shared/kafka/record-batch.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
@@ -40,9 +41,14 @@ export type StartOffset = FetchStart & {
   assigned: Partition;
   /** The recorded position; 0 without one. */
   applied: number;
-  /** The offset that the group has committed; -1 before its first commit. */
-  committed: number;
+  /** The offset that the group has committed; null before its first commit. */
+  committed: number | null;
 };
+
+/** The recorded positions, by `<topic>/<partition>`. */
+type RecordedPositions = ReadonlyMap<string, AppliedPosition>;
+
+const nothingApplied: AppliedPosition = { position: 0 };
 
 /**
  * Finds the offset from which to read each partition that has a leader: the recorded position, even if the group has
@@ -60,17 +66,18 @@ export async function findStartOffsets(
   const committed = await readCommittedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
-  const recorded = new Map(progress.map((saved) => [partitionKey(saved), saved.applied]));
+  const recorded: RecordedPositions = new Map(progress.map((saved) => [partitionKey(saved), saved.applied]));
   const epochEnds = await readAppliedEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];
   const starts: StartOffset[] = [];
   for (const assigned of partitions) {
     const key = partitionKey(assigned);
-    const applied = recorded.get(key) ?? { position: 0 };
+    const applied = recorded.get(key) ?? nothingApplied;
     const currentLog = currentLogOf(log, assigned, epochEnds);
+    const needsEpochEnd = appliedEpoch(applied) !== unknownEpoch;
     // Without an answer from a leader, the log is unknown.
-    if (!currentLog || (appliedEpoch(applied) >= 0 && !currentLog.epochEnd)) continue;
+    if (!currentLog || (needsEpochEnd && !currentLog.epochEnd)) continue;
     const logPosition = logPositionOf(deps, assigned, applied, topicIds);
     const gap = findGap(logPosition, currentLog);
     if (gap) gaps.push(gap);
@@ -81,8 +88,8 @@ export async function findStartOffsets(
       applied: applied.position,
       offset: Math.max(logPosition.offset, currentLog.low),
       leaderEpoch: logPosition.leaderEpoch,
-      comparedEpoch: log.leaderEpochs.get(key) ?? -1,
-      committed: committed.get(key) ?? -1,
+      comparedEpoch: log.leaderEpochs.get(key) ?? unknownEpoch,
+      committed: committed.get(key) ?? null,
       endOffset: currentLog.end,
       // While the brokers disagree about the id, the id of the applied log stays.
       topicId: currentLog.topicId ?? logPosition.topicId,
@@ -115,31 +122,35 @@ function currentLogOf(
   return log ? { ...log, topicId: topicIds.get(place.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
 }
 
-/** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
-const appliedEpoch = ({ position, leaderEpoch = -1 }: AppliedPosition): number =>
-  position > 0 ? leaderEpoch : -1;
+/** The leader epoch of the record batch that was applied last, or `unknownEpoch`. */
+const appliedEpoch = ({ position, leaderEpoch = unknownEpoch }: AppliedPosition): number =>
+  position > 0 ? leaderEpoch : unknownEpoch;
 
 /** Asks where the last applied epoch of each partition ends, if the epoch is recorded. */
 function readAppliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
-  recorded: Map<string, AppliedPosition>,
+  recorded: RecordedPositions,
 ): Promise<Map<string, EpochEnd>> {
-  const epochs = partitions.map((place) => {
-    const key = partitionKey(place);
-    return [key, appliedEpoch(recorded.get(key) ?? { position: 0 })] as const;
-  });
-  return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
+  const epochs = new Map<string, number>();
+  for (const key of partitions.map(partitionKey)) {
+    const epoch = appliedEpoch(recorded.get(key) ?? nothingApplied);
+    if (epoch !== unknownEpoch) epochs.set(key, epoch);
+  }
+  return log.epochEnds(epochs);
 }
 
-/** The committed offsets of the group, by `<topic>/<partition>`. */
+/** The offsets that the group has committed, by `<topic>/<partition>`. */
 async function readCommittedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {
-  const committed = await admin.fetchOffsets({ groupId, topics });
-  return new Map(
-    committed.flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => [partitionKey({ topic, partition }), Number(offset)]),
-    ),
-  );
+  const committed = new Map<string, number>();
+  for (const { topic, partitions } of await admin.fetchOffsets({ groupId, topics })) {
+    for (const { partition, offset } of partitions) {
+      const key = partitionKey({ topic, partition });
+      // kafkajs returns -1 for a partition without a committed offset.
+      if (offset !== '-1') committed.set(key, Number(offset));
+    }
+  }
+  return committed;
 }
 
 /** The pause between two attempts to find start offsets, in milliseconds. */
@@ -163,7 +174,7 @@ export async function resumePartitions(
     assignment.updateFetching(assigned);
   }
   let attemptsWithGap = 0;
-  let loggedReason = '';
+  let loggedReason: string | null = null;
   const unstarted = () => partitions.filter(({ position }) => position === null);
   const startUnstarted = async () => {
     if (unstarted().length === 0) return;
@@ -193,11 +204,12 @@ export async function resumePartitions(
  * who has reset the offsets learns here that the projector does not read the records again.
  */
 function logOlderCommits(logger: Logger, startOffsets: StartOffset[]): void {
-  const older = startOffsets.filter(({ committed, applied }) => committed < applied);
-  if (older.length === 0) return;
-  const absent = older.filter(({ committed }) => committed < 0);
+  const absent = startOffsets.filter(({ committed }) => committed === null);
+  const older = startOffsets.filter(({ committed, applied }) => committed !== null && committed < applied);
+  const partitions = absent.length + older.length;
+  if (partitions === 0) return;
   logger.info(
-    { partitions: older.length, absent: absent.length },
+    { partitions, absent: absent.length },
     'the group has no committed offset, or an older one; continuing from the recorded position',
   );
 }
@@ -205,7 +217,7 @@ function logOlderCommits(logger: Logger, startOffsets: StartOffset[]): void {
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
   const { assigned, offset, committed, endOffset } = start;
   const { topic, partition } = assigned;
-  const isAhead = committed > offset;
+  const isAhead = committed !== null && committed > offset;
   if (isAhead) {
     deps.onForeignCommit(topic);
     deps.logger.warn(
@@ -217,7 +229,7 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
   seek(consumer, assigned, offset);
   assignment.positions.observe(partitionKey(assigned), { position: offset, end: endOffset });
   // The next commit then overwrites an offset that is ahead, even if the position has not moved.
-  assigned.start(start, isAhead ? -1 : committed);
+  assigned.start(start, isAhead ? null : committed);
   assignment.updateFetching(assigned);
 }
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
-import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
+import { type RawBatch, unknownEpoch } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
 /** The start of a partition, after its log has been compared. */
 export type FetchStart = {
   /** The offset of the first record to fetch. */
   offset: number;
-  /** The leader epoch of the last record batch before the offset; -1 if it is unknown. */
+  /** The leader epoch of the last record batch before the offset, or `unknownEpoch`. */
   leaderEpoch: number;
-  /** The epoch of the leader whose log was compared; -1 if it is unknown. */
+  /** The epoch of the leader whose log was compared, or `unknownEpoch`. */
   comparedEpoch: number;
   /** The end of the log. */
   endOffset: number;
@@ -23,7 +23,7 @@ export type FetchResult = {
   batches: RawBatch[];
   /** The offset to fetch after this result. Fetched batches without records come before it. */
   nextOffset: number;
-  /** The latest leader epoch that the fetch has found; -1 if it has found none. */
+  /** The latest leader epoch that the fetch has found, or `unknownEpoch`. */
   leaderEpoch: number;
   /** The end of the log at the time of the fetch. */
   endOffset: number;
@@ -43,9 +43,9 @@ export class FetchState {
   readonly #place: TopicPartition;
   readonly #logger: Logger;
   #nextOffset: number | null = null;
-  #leaderEpoch = -1;
-  #comparedEpoch = -1;
-  #uncomparedEpoch = -1;
+  #leaderEpoch = unknownEpoch;
+  #comparedEpoch = unknownEpoch;
+  #uncomparedEpoch = unknownEpoch;
   #topicId: string | null = null;
   #endOffset = 0;
   #error: string | null = null;
@@ -62,7 +62,7 @@ export class FetchState {
     return this.#nextOffset;
   }
 
-  /** The leader epoch of the last record batch before the next offset; -1 if it is unknown. */
+  /** The leader epoch of the last record batch before the next offset, or `unknownEpoch`. */
   get leaderEpoch(): number {
     return this.#leaderEpoch;
   }
@@ -75,7 +75,7 @@ export class FetchState {
     return this.#comparedEpoch;
   }
 
-  /** The epoch of the last batch that was not queued because its leader's log was not compared; -1 without one. */
+  /** The epoch of the last batch that was not queued because its leader's log was not compared, or `unknownEpoch`. */
   get uncomparedEpoch(): number {
     return this.#uncomparedEpoch;
   }

@@ -18,7 +18,8 @@ export type OpenBatch = {
   read: (place: BatchPlace, recordsMax: number, bytesMax: number) => ReadRecords;
 };
 
-type ReadRecords = {
+/** The next records of a batch, and what follows them. */
+export type ReadRecords = {
   records: KafkaRecord[];
   bytes: number;
   /** The place of the record after them. */
@@ -39,11 +40,8 @@ export async function openBatch(partition: number, bytes: Buffer): Promise<OpenB
     bytes: isDecompressed ? content.length : 0,
     read: (place, recordsMax, bytesMax) => {
       const unreadCount = header.recordCount - place.count;
-      const measured = measure(
-        { bytes: content, index: place.index },
-        Math.min(unreadCount, recordsMax),
-        bytesMax,
-      );
+      const unmeasured = { bytes: content, index: place.index };
+      const measured = measure(unmeasured, Math.min(unreadCount, recordsMax), bytesMax);
       const isEnd = measured.count === unreadCount;
       const readBytes = measured.end - place.index;
       // Records that are read in parts are copied, so that they do not keep the whole batch in memory. The caller keeps

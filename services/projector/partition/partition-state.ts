@@ -18,6 +18,9 @@ export type PartitionState =
   /** The partition begins no further chunk. The chunk in progress may still end. No other state follows. */
   | { name: 'stopped' };
 
+/** The usual state while a chunk is applied. */
+export const applying: PartitionState = { name: 'applying', isConflicting: false };
+
 /*
  * The life of a partition. A partition may stop in every state. `waiting`, `applying` and
  * `retrying` may also follow themselves: only the details change.

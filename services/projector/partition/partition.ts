@@ -5,13 +5,14 @@ import type { SkippedOffsets } from '../../../shared/control/ledger-store.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { isTransient } from '../../../shared/kafka/errors.ts';
 import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
+import { unknownEpoch } from '../../../shared/kafka/record-batch.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
 import type { AppliedChunk, Apply, Arrival, Attempt, TakenChunk } from '../hand-over.ts';
 import { type FetchResult, type FetchStart, FetchState } from './fetch-state.ts';
-import { causeOf, isQueued, mayBecome, type PartitionState } from './partition-state.ts';
+import { applying, causeOf, isQueued, mayBecome, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
 import type { RecordQueue, TakenRecords } from './record-queue.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -21,8 +22,6 @@ import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
 class Revoked extends Error {
   override name = 'Revoked';
 }
-
-const applying: PartitionState = { name: 'applying', isConflicting: false };
 
 export type PartitionDeps = TopicPartition & {
   queue: RecordQueue;
@@ -71,8 +70,8 @@ export class Partition {
   #state: PartitionState = { name: 'finding-start' };
   #running: Promise<void> | null = null;
   #position: number | null = null;
-  #leaderEpoch = -1;
-  #committed = -1;
+  #leaderEpoch = unknownEpoch;
+  #committed: number | null = null;
   #progressCount = 0;
   #fanOutWaiting = 0;
 
@@ -88,8 +87,8 @@ export class Partition {
     return this.#position;
   }
 
-  /** The offset that was last committed; -1 to commit the position even if it has not moved. */
-  get committed(): number {
+  /** The offset that was last committed; null to commit the position even if it has not moved. */
+  get committed(): number | null {
     return this.#committed;
   }
 
@@ -107,7 +106,7 @@ export class Partition {
     const snapshot: Snapshot = {
       topic: this.topic,
       partition: this.partition,
-      position: this.#position ?? -1,
+      position: this.#position,
       leaderEpoch: this.#leaderEpoch,
       topicId: this.fetchState.topicId,
       progressCount: this.#progressCount,
@@ -120,8 +119,8 @@ export class Partition {
     return snapshot;
   }
 
-  /** Sets the offset at which fetching starts, and the offset that the group has committed. */
-  start(start: FetchStart, committed: number): void {
+  /** Sets the offset at which fetching starts, and the offset that the group has committed; null to commit again. */
+  start(start: FetchStart, committed: number | null): void {
     this.fetchState.start(start);
     this.#position = start.offset;
     this.#leaderEpoch = start.leaderEpoch;
@@ -158,7 +157,7 @@ export class Partition {
    * Makes the next commit include this partition even if its position has not moved: the group may have another offset.
    */
   commitAgain(): void {
-    this.#committed = -1;
+    this.#committed = null;
   }
 
   /**
@@ -261,12 +260,12 @@ export class Partition {
   async #apply({ records }: TakenRecords, arrival: Arrival): Promise<AppliedChunk> {
     if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;
-    const countAttempt = createProgressCounter(() => {
+    const beginCount = createProgressCounter(() => {
       this.#progressCount += 1;
     });
     let hasFailed = false;
     return this.#retry(async () => {
-      const attempt = this.#createAttempt(countAttempt());
+      const attempt = this.#createAttempt(beginCount());
       const chunk: TakenChunk = { topic: this.topic, records, arrival };
       if (hasFailed) chunk.skipped = await readSkips({ topic: this.topic, partition: this.partition });
       hasFailed = true;
@@ -298,8 +297,9 @@ export class Partition {
   }
 
   #advance({ nextOffset, leaderEpoch }: TakenRecords): void {
+    const { nextOffset: fetchedTo } = this.fetchState;
     assert(this.#position !== null && nextOffset >= this.#position, 'the position never falls');
-    assert(nextOffset <= (this.fetchState.nextOffset ?? -1), 'only fetched records are applied');
+    assert(fetchedTo !== null && nextOffset <= fetchedTo, 'only fetched records are applied');
     this.#position = nextOffset;
     this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
     this.#fanOutWaiting = 0;

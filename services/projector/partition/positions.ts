@@ -44,7 +44,9 @@ export function createPositions(nowMs: () => number): Positions {
     observe: (key, { position = 0, end = 0 }) => {
       const known = partitions.get(key) ?? { position: 0, end: 0, movedAtMs: nowMs() };
       const wasLagging = known.position < known.end;
-      if (position > known.position || (!wasLagging && end > known.end)) known.movedAtMs = nowMs();
+      const hasMoved = position > known.position;
+      const hasNewRecords = !wasLagging && end > known.end;
+      if (hasMoved || hasNewRecords) known.movedAtMs = nowMs();
       known.position = Math.max(known.position, position);
       known.end = Math.max(known.end, end);
       partitions.set(key, known);
@@ -61,13 +63,22 @@ export function createPositions(nowMs: () => number): Positions {
     loadEnd: (key) => (loadEnds ? (loadEnds.get(key) ?? 0) : Infinity),
     nowMs,
     catchUpTargets: (topics) => {
-      const ends = loadEnds ?? new Map([...partitions].map(([key, { end }]) => [key, end]));
-      return new Map([...ends].filter(([key]) => topics.includes(parsePartitionKey(key).topic)));
+      const targets = new Map<string, number>();
+      for (const [key, target] of loadEnds ?? endsOf(partitions)) {
+        if (topics.includes(parsePartitionKey(key).topic)) targets.set(key, target);
+      }
+      return targets;
     },
-    isCatchingUp: (targets) =>
-      [...targets].some(([key, target]) => {
-        const stalledMs = nowMs() - (partitions.get(key)?.movedAtMs ?? 0);
-        return positionOf(key) < target && (loadEnds !== null || stalledMs < stalledAfterMs);
-      }),
+    isCatchingUp: (targets) => {
+      for (const [key, target] of targets) {
+        const isBelow = positionOf(key) < target;
+        const standsForMs = nowMs() - (partitions.get(key)?.movedAtMs ?? 0);
+        if (isBelow && (loadEnds !== null || standsForMs < stalledAfterMs)) return true;
+      }
+      return false;
+    },
   };
 }
+
+const endsOf = (partitions: ReadonlyMap<string, PartitionPosition>): Map<string, number> =>
+  new Map([...partitions].map(([key, { end }]) => [key, end]));

@@ -4,13 +4,14 @@ import {
   isCompressed,
   leaderEpochOf,
   type RawBatch,
+  unknownEpoch,
 } from '../../../shared/kafka/record-batch.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { noHeaders } from '../events/headers.ts';
 import type { LoadWithinBudget } from './budget.ts';
-import { type BatchPlace, type OpenBatch, openBatch } from './open-batch.ts';
+import { type BatchPlace, type OpenBatch, openBatch, type ReadRecords } from './open-batch.ts';
 
 /**
  * The most records that are applied together. This limit bounds the duration of their work, and their memory if few
@@ -28,7 +29,7 @@ export type TakenRecords = {
   fetchedMs: number;
   /** The offset after these records, and after the control records that follow. */
   nextOffset: number;
-  /** The leader epoch of the last batch from which the queue took records; -1 without one. */
+  /** The leader epoch of the last batch from which the queue took records, or `unknownEpoch`. */
   leaderEpoch: number;
   /** Whether the records exceed their share of the memory. Their batch then stays decompressed until `release`. */
   isLarge: boolean;
@@ -76,8 +77,8 @@ type QueuedBatch = {
   error?: unknown;
 };
 
-/** The records that a call of `take` has taken so far, and their bytes. */
-type TakenSoFar = TakenRecords & { bytes: number };
+/** The records that a call of `take` has taken so far, and their bytes. `position` is the offset of the first one. */
+type TakenSoFar = TakenRecords & { bytes: number; position: number };
 
 export type RecordQueueDeps = {
   partition: number;
@@ -100,42 +101,9 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const batches = createBatchList(deps.chunkBytesMax);
   let isClosed = false;
   const head = createHead(deps, () => isClosed);
-  /** Removes the first batch. If its records are large, the batch stays decompressed until `release`. */
-  const removeFirst = (taken: TakenRecords): void => {
-    if (taken.isLarge) taken.isReadToEnd = true;
-    else head.release();
-    taken.nextOffset = batches.removeFirst()?.nextOffset ?? taken.nextOffset;
-  };
-  /** Takes records of the first batch. Resolves to whether more may be taken after them. */
-  const takeRecords = async (taken: TakenSoFar, first: QueuedBatch, batch: RawBatch, position: number) => {
-    const bytesMax = deps.chunkBytesMax();
-    taken.leaderEpoch = first.leaderEpoch;
-    taken.fetchedMs = Math.min(taken.fetchedMs, first.fetchedMs);
-    const isEnd = await readInto(taken, first, () => head.open(batch.bytes), position, bytesMax);
-    taken.isLarge = taken.records.length > 0 && taken.bytes > bytesMax;
-    if (isEnd) removeFirst(taken);
-    return isEnd || taken.records.length === 0;
-  };
-  /** Takes from the first batch, if there is one. Resolves to whether more may be taken after it. */
-  const takeFromFirst = async (taken: TakenSoFar, position: number): Promise<boolean> => {
-    const first = batches.first();
-    if (!first) return false;
-    const { batch, error } = first;
-    if (batch === null) {
-      taken.leaderEpoch = first.leaderEpoch;
-      removeFirst(taken);
-      return true;
-    }
-    const hasTaken = taken.records.length > 0;
-    // The next call of `take` then begins with this batch.
-    if (hasTaken && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) return false;
-    if (error === undefined) return takeRecords(taken, first, batch, position);
-    takeUndecodable(deps.partition, taken, first, batch);
-    removeFirst(taken);
-    return false;
-  };
+  const takeFromFirst = createTaker(deps, batches, head);
   return {
-    push: (fetched, nextOffset, leaderEpoch = -1) => {
+    push: (fetched, nextOffset, leaderEpoch = unknownEpoch) => {
       if (!isClosed) batches.push(toQueued(fetched, nextOffset, leaderEpoch));
     },
     isEmpty: () => batches.first() === undefined,
@@ -143,7 +111,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     take: async (position) => {
       const taken = nothingTaken(position);
       let mayTakeMore = true;
-      while (mayTakeMore && !isClosed) mayTakeMore = await takeFromFirst(taken, position);
+      while (mayTakeMore && !isClosed) mayTakeMore = await takeFromFirst(taken);
       return taken;
     },
     releaseBatch: (taken) => {
@@ -161,21 +129,92 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   };
 }
 
-/** The queued batches, and their bytes. A removed batch above its share counts until `release`. */
-function createBatchList(shareBytes: () => number) {
+/**
+ * Returns a function that takes records from the first batch, if there is one. It resolves to whether more may be taken
+ * after them.
+ */
+function createTaker(
+  deps: RecordQueueDeps,
+  batches: BatchList,
+  head: Head,
+): (taken: TakenSoFar) => Promise<boolean> {
+  /** Removes the first batch. If its records are large, the batch stays decompressed until `release`. */
+  const removeFirst = (taken: TakenRecords): void => {
+    if (taken.isLarge) taken.isReadToEnd = true;
+    else head.release();
+    taken.nextOffset = batches.removeFirst()?.nextOffset ?? taken.nextOffset;
+  };
+  /** Takes records of the first batch. Resolves to whether more may be taken after them. */
+  const takeRecords = async (taken: TakenSoFar, first: QueuedBatch, batch: RawBatch): Promise<boolean> => {
+    const hadTaken = taken.records.length > 0;
+    const bytesMax = deps.chunkBytesMax();
+    taken.leaderEpoch = first.leaderEpoch;
+    taken.fetchedMs = Math.min(taken.fetchedMs, first.fetchedMs);
+    let read: ReadRecords;
+    try {
+      const opened = await head.open(batch.bytes);
+      read = opened.read(first.place, chunkRecordsMax - taken.records.length, bytesMax - taken.bytes);
+    } catch (error) {
+      const isOutOfMemory = classifyStoreError(error).errorClass === 'no-memory';
+      if (isOutOfMemory && !hadTaken) throw error;
+      // The caller applies the records before this batch, which frees memory. The next call then takes this batch.
+      if (isOutOfMemory) return false;
+      first.error = error;
+      return !hadTaken;
+    }
+    addRead(taken, first, read);
+    taken.isLarge = taken.records.length > 0 && taken.bytes > bytesMax;
+    const isReadToEnd = read.isEnd && read.error === undefined;
+    if (isReadToEnd) removeFirst(taken);
+    return isReadToEnd || taken.records.length === 0;
+  };
+  return async (taken) => {
+    const first = batches.first();
+    if (!first) return false;
+    const { batch, error } = first;
+    if (batch === null) {
+      taken.leaderEpoch = first.leaderEpoch;
+      removeFirst(taken);
+      return true;
+    }
+    const canDecode = error === undefined;
+    if (taken.records.length > 0) {
+      const mayFollow = canDecode && fits(batch, taken, deps.chunkBytesMax());
+      // The next call of `take` then begins with this batch.
+      if (!mayFollow) return false;
+    }
+    if (canDecode) return takeRecords(taken, first, batch);
+    takeUndecodable(deps.partition, taken, first, batch);
+    removeFirst(taken);
+    return false;
+  };
+}
+
+/** The queued batches, in the order of the log. */
+type BatchList = Pick<RecordQueue, 'bytes'> & {
+  first: () => QueuedBatch | undefined;
+  push: (added: QueuedBatch[]) => void;
+  removeFirst: () => QueuedBatch | undefined;
+  /** Called once the records of the removed batches are released. */
+  release: () => void;
+  clear: () => void;
+};
+
+/** Counts the bytes of the queued batches. A removed batch above its share counts until `release`. */
+function createBatchList(shareBytes: () => number): BatchList {
   const queue: QueuedBatch[] = [];
   let queuedBytes = 0;
   let removedBytes = 0;
   return {
     first: () => queue[0],
     bytes: () => queuedBytes + removedBytes,
-    push: (added: QueuedBatch[]) => {
+    push: (added) => {
       for (const queued of added) {
         queue.push(queued);
         queuedBytes += bytesOf(queued);
       }
     },
-    removeFirst: (): QueuedBatch | undefined => {
+    removeFirst: () => {
       const first = queue.shift();
       if (!first) return undefined;
       queuedBytes -= bytesOf(first);
@@ -197,9 +236,10 @@ const bytesOf = ({ batch }: QueuedBatch): number => batchOverheadBytes + (batch?
 
 const nothingTaken = (position: number): TakenSoFar => ({
   records: [],
-  fetchedMs: Infinity,
+  position,
+  fetchedMs: performance.now(),
   nextOffset: position,
-  leaderEpoch: -1,
+  leaderEpoch: unknownEpoch,
   isLarge: false,
   isReadToEnd: false,
   bytes: 0,
@@ -215,44 +255,22 @@ function toQueued(batches: RawBatch[], nextOffset: number, controlEpoch: number)
     fetchedMs,
     place,
   }));
-  const end = queued.at(-1)?.nextOffset ?? 0;
-  if (nextOffset > end) queued.push({ batch: null, nextOffset, leaderEpoch: controlEpoch, fetchedMs, place });
+  const batchesEnd = queued.at(-1)?.nextOffset ?? 0;
+  if (nextOffset > batchesEnd)
+    queued.push({ batch: null, nextOffset, leaderEpoch: controlEpoch, fetchedMs, place });
   return queued;
 }
 
-/**
- * Adds the next records of the first batch to the taken ones, from `position` on. Resolves to whether the batch is read
- * to its end.
- */
-async function readInto(
-  taken: TakenSoFar,
-  first: QueuedBatch,
-  open: () => Promise<OpenBatch>,
-  position: number,
-  bytesMax: number,
-): Promise<boolean> {
-  try {
-    const opened = await open();
-    const recordsMax = chunkRecordsMax - taken.records.length;
-    const read = opened.read(first.place, recordsMax, bytesMax - taken.bytes);
-    first.place = read.place;
-    first.error = read.error;
-    taken.bytes += read.bytes;
-    const lastOffset = read.records.at(-1)?.position.offset ?? -1;
-    taken.nextOffset = Math.max(taken.nextOffset, lastOffset + 1);
-    // The first batch may begin before the position.
-    for (const record of read.records) {
-      if (record.position.offset >= position) taken.records.push(record);
-    }
-    return read.isEnd && read.error === undefined;
-  } catch (error) {
-    if (classifyStoreError(error).errorClass !== 'no-memory') {
-      first.error = error;
-      return false;
-    }
-    // The caller applies the records before this batch, which frees memory. The next call then takes this batch.
-    if (taken.records.length > 0) return false;
-    throw error;
+/** Adds records of the first batch to the taken ones, and moves the place in the batch after them. */
+function addRead(taken: TakenSoFar, first: QueuedBatch, read: ReadRecords): void {
+  first.place = read.place;
+  first.error = read.error;
+  taken.bytes += read.bytes;
+  const last = read.records.at(-1);
+  if (last) taken.nextOffset = Math.max(taken.nextOffset, last.position.offset + 1);
+  // The first batch may begin before the position.
+  for (const record of read.records) {
+    if (record.position.offset >= taken.position) taken.records.push(record);
   }
 }
 
@@ -263,25 +281,36 @@ function takeUndecodable(partition: number, taken: TakenRecords, first: QueuedBa
   taken.fetchedMs = first.fetchedMs;
 }
 
+/** The first batch of a queue. */
+type Head = {
+  /** Decompresses the batch, unless it is decompressed already. */
+  open: (bytes: Buffer) => Promise<OpenBatch>;
+  /** Frees the memory of the decompressed batch. */
+  release: () => void;
+};
+
 /** Keeps the first batch of a queue decompressed, within the budget. */
-function createHead({ partition, loadWithinBudget }: RecordQueueDeps, isClosed: () => boolean) {
+function createHead({ partition, loadWithinBudget }: RecordQueueDeps, isClosed: () => boolean): Head {
   let opened: { value: OpenBatch; release: () => void } | null = null;
   const release = () => {
     opened?.release();
     opened = null;
   };
   return {
-    open: async (bytes: Buffer): Promise<OpenBatch> => {
-      const load = () => openBatch(partition, bytes);
-      opened ??= isCompressed(bytes)
-        ? await loadWithinBudget(load)
-        : { value: await load(), release: () => {} };
+    open: async (bytes) => {
+      opened ??= await openWithinBudget(partition, bytes, loadWithinBudget);
       const { value } = opened;
       if (isClosed()) release();
       return value;
     },
     release,
   };
+}
+
+async function openWithinBudget(partition: number, bytes: Buffer, loadWithinBudget: LoadWithinBudget) {
+  if (isCompressed(bytes)) return loadWithinBudget(() => openBatch(partition, bytes));
+  const value = await openBatch(partition, bytes);
+  return { value, release: () => {} };
 }
 
 /** Whether all records of a batch fit into the limits, together with the records taken so far. */

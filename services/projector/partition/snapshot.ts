@@ -3,9 +3,9 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 
 /** The progress of a partition at one moment. The commit loop saves snapshots, then commits the same snapshots. */
 export type Snapshot = TopicPartition & {
-  /** The offset of the next record to apply; -1 until the start offset is found. */
-  position: number;
-  /** The leader epoch of the record batch before the position; -1 if it is unknown. */
+  /** The offset of the next record to apply; null until the start offset is found. */
+  position: number | null;
+  /** The leader epoch of the record batch before the position, or `unknownEpoch`. */
   leaderEpoch: number;
   /** The id of the topic whose records were applied; null if it is unknown. */
   topicId: string | null;
@@ -21,4 +21,7 @@ export type Snapshot = TopicPartition & {
   throttledMs?: number;
 };
 
-export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;
+/** A snapshot of a partition whose start offset is found. */
+export type StartedSnapshot = Snapshot & { position: number };
+
+export const isStarted = (snapshot: Snapshot): snapshot is StartedSnapshot => snapshot.position !== null;

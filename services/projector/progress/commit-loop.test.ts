@@ -11,14 +11,14 @@ import { createLiveness } from './liveness.ts';
 const t0 = snapshot({ position: 3 });
 
 type Standing = {
-  position?: number;
+  position?: number | null;
   /** The end and the last stable offset of its partition; null if no broker leads it. */
   end?: number | null;
   stable?: number;
   loadEnds?: Record<string, number> | null;
   isQueued?: true;
 };
-const unstarted = { position: -1 };
+const unstarted = { position: null };
 
 describe('a process at offset 3 that stands still for longer than a stuck one may', () => {
   test.each<[string, Standing, boolean]>([

@@ -144,27 +144,30 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
   const { control, generation, positions } = deps;
   for (const [key, { end }] of log.ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions, and have saved their positions.
-  if (log.partitions.length > snapshot.filter(isStarted).length) {
-    for (const [key, position] of await readSavedPositions(control, generation))
-      positions.observe(key, { position });
-  }
+  const ownCount = snapshot.filter(isStarted).length;
+  if (log.partitions.length <= ownCount) return;
+  const savedPositions = await readSavedPositions(control, generation);
+  for (const [key, position] of savedPositions) positions.observe(key, { position });
 }
 
 /**
  * Returns the partitions that liveness checks, each with the offset up to which its records can be applied now: the
  * last stable offset if a transaction is open, and at most the load end of a build. Leaves out a partition that waits
- * for the chunk of another partition, because liveness checks that other one. A partition without a start offset has
- * position -1, so it counts as one with records to apply, unless it has no leader.
+ * for the chunk of another partition, because liveness checks that other one.
  */
-export const observedPartitions = (
+export function observedPartitions(
   positions: Pick<Positions, 'loadEnd'>,
   { ends }: Pick<LogState, 'ends'>,
   snapshot: Snapshot[],
-): ObservedPartition[] =>
-  snapshot.flatMap((partition) => {
-    if (partition.isQueued) return [];
+): ObservedPartition[] {
+  const observed: ObservedPartition[] = [];
+  for (const partition of snapshot) {
+    if (partition.isQueued) continue;
     const key = partitionKey(partition);
     const { position, progressCount } = partition;
-    const end = Math.min(ends.get(key)?.stable ?? -1, positions.loadEnd(key));
-    return { key, position, end, progressCount };
-  });
+    const log = ends.get(key);
+    const end = log ? Math.min(log.stable, positions.loadEnd(key)) : null;
+    observed.push({ key, position, end, progressCount });
+  }
+  return observed;
+}

@@ -9,7 +9,7 @@ const nowMs = 1_000_000;
 const secondsAgo = (seconds: number) => new Date(nowMs - seconds * 1_000);
 
 const backlogged = {
-  position: 3,
+  position: 3 as number | null,
   end: 9 as number | null,
   completeTo: secondsAgo(95),
   watermarkAge: 100,
@@ -98,14 +98,14 @@ describe('the lag of a topic in seconds', () => {
       30,
     ],
     ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],
-    ['counts before the start offset is found', { position: -1 }, 95],
+    ['counts before the start offset is found', { position: null }, 95],
   ])('%s', async (_, state, seconds) => {
     expect(await gaugesAfterRun(state).lagSeconds()).toEqual([seconds]);
   });
 });
 
 test('no position and no lag in records are exported before the start offset is found', async () => {
-  const { metrics } = gaugesAfterRun({ position: -1 });
+  const { metrics } = gaugesAfterRun({ position: null });
   expect((await metrics.position.get()).values).toEqual([]);
   expect((await metrics.lag.get()).values).toEqual([]);
 });

@@ -34,48 +34,47 @@ export type FreshnessGauges = {
   observeFailure: (nowMs: number, error: unknown) => void;
 };
 
+/** The gauges after the last run that succeeded. */
+type LastRun = {
+  observedMs: number;
+  ageSeconds: number;
+  heldSeconds: number;
+  /** The lag of each topic. */
+  lagSeconds: Map<string, number>;
+};
+
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
 export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
   const { metrics, allowanceMs, startedAt } = deps;
   const logHold = createHoldLog(deps);
-  let ageSeconds = 0;
-  let heldSeconds = 0;
-  let observedMs: number | null = null;
-  let lags = new Map<string, number>();
+  let last: LastRun | null = null;
   const setHeld = (cause: HoldCause | null, seconds: number) => {
     for (const holdCause of Object.keys(holdCauses))
       metrics.held.set({ cause: holdCause }, holdCause === cause ? seconds : 0);
   };
   return {
     observe: (nowMs, run) => {
-      const { asOf, log, snapshot, completeToMs, watermark } = run;
-      observedMs = nowMs;
-      ageSeconds = secondsSince(asOf, watermark.getTime());
+      const { asOf, log, snapshot, watermark } = run;
+      const ageSeconds = secondsSince(asOf, watermark.getTime());
+      const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
+      const heldSeconds = secondsSince(asOf, knownMs);
+      const lagSeconds = lagSecondsByTopic(run, knownMs);
+      last = { observedMs: nowMs, ageSeconds, heldSeconds, lagSeconds };
       metrics.staleness.set(ageSeconds);
       metrics.fanOutWaiting.set(snapshot.reduce((sum, { fanOutWaiting }) => sum + fanOutWaiting, 0));
-      const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
-      heldSeconds = secondsSince(asOf, knownMs);
       const cause = causeOf(run);
       setHeld(cause, heldSeconds);
       logHold(nowMs, run, heldSeconds > 0 ? cause : null);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
-      const byTopic = Map.groupBy(snapshot, ({ topic }) => topic);
-      const lagSeconds = (partition: Snapshot) => {
-        const key = partitionKey(partition);
-        const isCaughtUp = partition.position >= (log.ends.get(key)?.end ?? Infinity);
-        return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
-      };
-      lags = new Map(
-        [...byTopic].map(([topic, partitions]) => [topic, Math.max(...partitions.map(lagSeconds))]),
-      );
-      for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
+      for (const [topic, seconds] of lagSeconds) metrics.lagSeconds.set({ topic }, seconds);
     },
     observeFailure: (nowMs, error) => {
-      observedMs ??= nowMs;
+      last ??= { observedMs: nowMs, ageSeconds: 0, heldSeconds: 0, lagSeconds: new Map() };
+      const { observedMs, ageSeconds, heldSeconds, lagSeconds } = last;
       const elapsedSeconds = (nowMs - observedMs) / 1_000;
       // Records may have arrived since the last successful run.
-      for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsedSeconds);
+      for (const [topic, lag] of lagSeconds) metrics.lagSeconds.set({ topic }, lag + elapsedSeconds);
       metrics.staleness.set(ageSeconds + elapsedSeconds);
       setHeld(isOfKafka(error) ? 'unreadable' : 'unsaved', heldSeconds + elapsedSeconds);
     },
@@ -84,6 +83,24 @@ export function createFreshnessGauges(deps: FreshnessDeps): FreshnessGauges {
 
 const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
 
+/** The longest lag of the partitions of each topic. The data is known to be complete up to `knownMs`. */
+function lagSecondsByTopic(run: CommitRun, knownMs: number): Map<string, number> {
+  const { asOf, log, snapshot, completeToMs } = run;
+  const lags = new Map<string, number>();
+  for (const partition of snapshot) {
+    const completeMs = Math.max(completeToMs.get(partitionKey(partition)) ?? 0, knownMs);
+    const lag = isCaughtUp(partition, log) ? 0 : secondsSince(asOf, completeMs);
+    const longest = lags.get(partition.topic) ?? 0;
+    lags.set(partition.topic, Math.max(longest, lag));
+  }
+  return lags;
+}
+
+function isCaughtUp(partition: Snapshot, { ends }: LogState): boolean {
+  const end = ends.get(partitionKey(partition))?.end;
+  return end !== undefined && isStarted(partition) && partition.position >= end;
+}
+
 /**
  * Returns the cause that holds the watermark back. Returns null without one, or if another projector applies the
  * partition and knows the cause.
@@ -91,7 +108,9 @@ const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTim
 function causeOf({ log, snapshot, heldBy, asOf }: CommitRun): HoldCause | null {
   if (heldBy === null) return null;
   if (log.unreachable.length > 0 || !log.ends.has(partitionKey(heldBy))) return 'unreadable';
-  return ownSnapshotOf(snapshot, heldBy)?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
+  const own = ownSnapshotOf(snapshot, heldBy);
+  if (own?.cause) return own.cause;
+  return isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null;
 }
 
 const ownSnapshotOf = (snapshot: Snapshot[], heldBy: HeldBy): Snapshot | undefined =>
@@ -131,7 +150,8 @@ function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snaps
   position.reset();
   for (const partition of snapshot.filter(isStarted)) {
     const labels = { topic: partition.topic, partition: partition.partition };
+    const end = ends.get(partitionKey(partition))?.end ?? 0;
     position.set(labels, partition.position);
-    lag.set(labels, Math.max(0, (ends.get(partitionKey(partition))?.end ?? 0) - partition.position));
+    lag.set(labels, Math.max(0, end - partition.position));
   }
 }

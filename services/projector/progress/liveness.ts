@@ -1,9 +1,10 @@
 /** One assigned partition, as seen at one moment. */
 export type ObservedPartition = {
   key: string;
-  position: number;
-  /** The offset up to which its records can be applied now. */
-  end: number;
+  /** Null until its start offset is found. It then counts as one with records to apply. */
+  position: number | null;
+  /** The offset up to which its records can be applied now; null without a leader. */
+  end: number | null;
   /** Counts the progress within a chunk: parts of a fan-out, and waits for servers that are unavailable. */
   progressCount: number;
 };
@@ -18,6 +19,9 @@ export type Liveness = {
   /** Null while the process is alive; otherwise the reason for a restart, in one line. */
   failure: (nowMs: number) => string | null;
 };
+
+const hasRecords = ({ position, end }: ObservedPartition): boolean =>
+  end !== null && (position === null || position < end);
 
 /** The time after which a partition that has records, but does not move, is stuck, in milliseconds. */
 const stuckAfterMs = 300_000;
@@ -42,7 +46,7 @@ export function createLiveness(startMs: number): Liveness {
   return {
     observe: (nowMs, partitions) => {
       lastObservedMs = nowMs;
-      const lagging = partitions.filter(({ position, end }) => position < end);
+      const lagging = partitions.filter(hasRecords);
       const keys = new Set(lagging.map(({ key }) => key));
       for (const key of lastMoves.keys()) {
         if (!keys.has(key)) lastMoves.delete(key);

@@ -6,6 +6,7 @@ import {
   readWatermark,
 } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import { unknownEpoch } from '../../../shared/kafka/record-batch.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
@@ -85,7 +86,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
       const saved: LastSave = { cause: cause ?? null, waitingSince, processId };
       if (throttledMs !== undefined) saved.throttledMs = throttledMs;
       const applied: AppliedPosition = { position };
-      if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;
+      if (leaderEpoch !== unknownEpoch) applied.leaderEpoch = leaderEpoch;
       if (topicId !== null) applied.topicId = topicId;
       const highest = { applied, end: Math.max(end ?? 0, position), completeTo };
       const known = { generation, topic, partition, updatedAt: asOf, saved };

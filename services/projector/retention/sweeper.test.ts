@@ -6,7 +6,7 @@ test.each([
   { name: 'partition 0 of the channels', topic: 'channels', partition: 0, position: 0, owns: true },
   { name: 'another partition of the channels', topic: 'channels', partition: 1, position: 0, owns: false },
   { name: 'partition 0 of another topic', topic: 'tags', partition: 0, position: 0, owns: false },
-  { name: 'no partition yet', topic: 'channels', partition: 0, position: -1, owns: false },
+  { name: 'no partition yet', topic: 'channels', partition: 0, position: null, owns: false },
 ])(
   'the member of a group that has started $name sweeps: $topic/$partition at $position',
   ({ topic, partition, position, owns }) => {
