@@ -8,7 +8,7 @@ export class WallClockChanged extends Error {
 
 /**
  * The largest harmless step of the clock, in milliseconds. It is shorter than a session, so the group keeps a consumer
- * whose heartbeat is late by it.
+ * whose heartbeat comes this much late.
  */
 const stepMaxMs = 5_000;
 
@@ -22,12 +22,14 @@ export function monitorWallClock(
   wallMs: () => number = () => Date.now(),
   intervalMs = 1_000,
 ): void {
+  /** How far the wall clock is ahead of the monotonic clock. */
   const aheadMs = () => wallMs() - performance.now();
-  let lastMs = aheadMs();
+  let lastAheadMs = aheadMs();
   const timer = setInterval(() => {
-    const stepMs = aheadMs() - lastMs;
+    const nowAheadMs = aheadMs();
     // Counts from the last check, because an adjustment in many small steps is harmless.
-    lastMs += stepMs;
+    const stepMs = nowAheadMs - lastAheadMs;
+    lastAheadMs = nowAheadMs;
     if (Math.abs(stepMs) <= stepMaxMs) return;
     clearInterval(timer);
     const direction = stepMs < 0 ? 'back' : 'forward';

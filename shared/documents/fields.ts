@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { parseInstant } from './instant.ts';
 
 /**
- * Declares the kind of the entity to which an id refers. Generated entities then refer to one of that kind; the joins
- * have references of their own (`services/projector/projections`).
+ * Declares the kind of the entity to which an id refers. The generators of sample data and test data then use the id of
+ * an entity of that kind. The joins do not read it: their references are in `services/projector/projections`.
  */
 export const refersTo = <T extends z.ZodType>(kind: string, id: T): T => id.meta({ refersTo: kind });
 
@@ -38,7 +38,7 @@ const Field = z.core.$constructor<z.ZodType, { type: 'custom'; parse: Parse }>(
 
 /**
  * A zod schema of one field that parses in one step, because zod's own checks and pipes create objects for each field
- * of each record. `read` returns the value, or null after it has called `broken`.
+ * of each record. `read` returns the value. To refuse it, `read` returns the result of `reject`, which is null.
  */
 export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) => Output | null) => {
   const parse: Parse = (payload) => {
@@ -50,38 +50,42 @@ export const fieldOf = <Output, Input>(read: (value: unknown, payload: Payload) 
 };
 
 /** Reports the rule that a value of the right type breaks. `continue` makes a union report this rule as well. */
-export function broken({ issues, value: input }: Payload, message: string): null {
+export function reject({ issues, value: input }: Payload, message: string): null {
   issues.push({ code: 'custom', message, input, continue: true });
   return null;
 }
 
-/** A field whose input is a text, as `fieldOf`. */
+/** Reports that a value is no text. */
+function rejectType({ issues, value: input }: Payload): null {
+  issues.push({ code: 'invalid_type', expected: 'string', input });
+  return null;
+}
+
+/** Like `fieldOf`, for a field whose input is text: `read` gets a string. */
 const textField = <Output>(read: (value: string, payload: Payload) => Output | null) =>
-  fieldOf<Output, string>((input, payload) => {
-    if (typeof input === 'string') return read(input, payload);
-    payload.issues.push({ code: 'invalid_type', expected: 'string', input });
-    return null;
-  });
+  fieldOf<Output, string>((input, payload) =>
+    typeof input === 'string' ? read(input, payload) : rejectType(payload),
+  );
 
 /** A text of limited length. JSON may contain lone surrogates: each becomes U+FFFD, since UTF-8 cannot represent it. */
-const characters = (lengthMax: number) =>
+const limitedText = (lengthMax: number) =>
   textField((value, payload) =>
     value.length <= lengthMax
       ? value.toWellFormed()
-      : broken(payload, `must have ${lengthMax} characters or fewer`),
+      : reject(payload, `must have ${lengthMax} characters or fewer`),
   );
 
 /** A text without a limit of its own, because the size of the whole state is limited. */
-export const text = characters(Infinity);
+export const text = limitedText(Infinity);
 
 /** A name of a person, a label, a channel or a file, or another text of a few words. */
-export const name = characters(nameLengthMax);
+export const name = limitedText(nameLengthMax);
 
 /** An email address, a domain, a URL or a description. */
-export const shortText = characters(shortTextLengthMax);
+export const shortText = limitedText(shortTextLengthMax);
 
 /** A title, a question, a signature or an automatic reply. */
-export const longText = characters(longTextLengthMax);
+export const longText = limitedText(longTextLengthMax);
 
 /** A list of at most `itemsMax` elements. Zod rejects a longer list before it checks any element. */
 export const listOf = <T extends z.ZodType>(element: T) =>
@@ -90,11 +94,12 @@ export const listOf = <T extends z.ZodType>(element: T) =>
 /** An id that starts with `prefix` and continues after it. */
 export const prefixedId = (prefix: string) =>
   textField((value, payload) => {
-    if (value.length > idLengthMax) return broken(payload, `must have ${idLengthMax} characters or fewer`);
+    if (value.length > idLengthMax) return reject(payload, `must have ${idLengthMax} characters or fewer`);
     if (!value.isWellFormed() || value.includes('\0'))
-      return broken(payload, 'must be well-formed text without NUL');
-    if (value.startsWith(prefix) && value.length > prefix.length) return value;
-    return broken(payload, prefix ? `must be ${prefix} and a remainder` : 'must not be empty');
+      return reject(payload, 'must be well-formed text without NUL');
+    if (!value.startsWith(prefix) || value.length === prefix.length)
+      return reject(payload, prefix ? `must be ${prefix} and a remainder` : 'must not be empty');
+    return value;
   });
 
 /** An id in any form. */
@@ -103,7 +108,7 @@ export const anyId = prefixedId('');
 /** An RFC 3339 timestamp, kept to the millisecond as a Date. */
 export const instant = textField(
   (value, payload) =>
-    parseInstant(value) ?? broken(payload, 'must be an RFC 3339 timestamp with an offset or Z'),
+    parseInstant(value) ?? reject(payload, 'must be an RFC 3339 timestamp with an offset or Z'),
 );
 
 /** The instant of examples. */

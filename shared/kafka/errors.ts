@@ -8,22 +8,22 @@ import {
   type ErrorClass,
   transientClasses,
 } from '../store/error-classes.ts';
-import { classifyOne, classifyStoreError, withText } from '../store/errors.ts';
+import { classifyOne, classifyStoreError, messageWithFix } from '../store/errors.ts';
 import { advertisedAddress } from './advertised.ts';
 import { kafkaTypes, ownFixes } from './error-types.ts';
 import { otherProtocol } from './listener-protocol.ts';
 
 type KafkaError = Error & { retriable?: unknown; type?: unknown; code?: unknown };
 
-const certificates =
+const certificateFix =
   'Check KAFKA_TLS_CA (or NODE_EXTRA_CA_CERTS), KAFKA_TLS_CERT and KAFKA_TLS_KEY against the certificates of the brokers ' +
   'and of the token issuer, which may have been renewed';
 
-const listenerProtocol =
+const listenerProtocolFix =
   'Check KAFKA_SSL and KAFKA_SASL_MECHANISM against the listener that KAFKA_BROKERS names; a proxy does the same while ' +
   'no broker runs behind it';
 
-const unreachable = (address: string) =>
+const unreachableFix = (address: string) =>
   `A broker advertises ${address}, which is not in KAFKA_BROKERS: if it runs, check its advertised.listeners, and whether this host ` +
   'resolves and reaches that address';
 
@@ -57,12 +57,12 @@ function fixOfOwnError(error: unknown): string | null {
 function classifyOfKafka(error: KafkaError): Classified | null {
   const { name, type, retriable, code } = error;
   const entry = kafkaTypes.get(String(type)) ?? kafkaTypes.get(name);
-  if (code === otherProtocol) return asClass('refuses-connection', listenerProtocol);
-  const certificate = certificateError(error, certificates);
+  if (code === otherProtocol) return asClass('refuses-connection', listenerProtocolFix);
+  const certificate = certificateError(error, certificateFix);
   if (certificate) return certificate;
   if (entry?.errorClass === 'unauthorized') return asClass(entry.errorClass, entry.fix);
   const advertised = retriable === true ? advertisedAddress(error) : null;
-  if (advertised !== null) return asClass('transient', unreachable(advertised));
+  if (advertised !== null) return asClass('transient', unreachableFix(advertised));
   if (retriable === true) return asClass('transient', entry?.fix);
   if (entry) return asClass(entry.errorClass, entry.fix);
   return typeof type === 'string' && name.startsWith('KafkaJS') ? asClass('transient') : null;
@@ -81,7 +81,7 @@ const refusals: readonly ErrorClass[] = ['unauthorized', 'refuses-connection', '
 export const isRefusal = (error: unknown): boolean => refusals.includes(classify(error).errorClass);
 
 /** The message of an error, with the setting or the right that fixes it if that is known. */
-export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).fix);
+export const explained = (error: unknown): string => messageWithFix(errorMessage(error), classify(error).fix);
 
 /** The error with its fix in its message, if one is known. */
 export function withFix(error: unknown): Error {

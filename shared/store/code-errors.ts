@@ -43,7 +43,7 @@ export function isCodeError(error: unknown): boolean {
 }
 
 /** The class of an error that comes from no server. */
-export function classOfCode(error: unknown): 'no-memory' | 'bug' | 'other' {
+export function classOfLocalError(error: unknown): 'no-memory' | 'bug' | 'other' {
   if (errorChain(error).some(isOutOfMemory)) return 'no-memory';
   return isCodeError(error) ? 'bug' : 'other';
 }

@@ -7,24 +7,24 @@ type CodeMeaning = {
   fix: string | null;
 };
 
-const otherIndex =
+const otherIndexFix =
   'An existing index differs from the one that this version declares. If another version filled the database, ' +
   'rebuild the read model into a new one (support-cli rebuild start); otherwise drop ' +
   'the index, and the next start creates it again';
 
-const wrongUser =
+const wrongUserFix =
   'Check the user, the password and the authSource in MONGODB_URL: without authSource, MongoDB looks for the user ' +
   'in the database that the URL names, or else in admin';
 
-const missingRight =
+const missingRightFix =
   'The user in MONGODB_URL needs its rights on <DATABASE_NAME> and on <DATABASE_NAME>_g1, _g2, …: docs/deploy.md ' +
   '("Users and rights") has the roles';
 
-const notPrimary =
+const notPrimaryFix =
   'MongoDB elects a primary: run the command again. If it stays so, directConnection=true in MONGODB_URL names a member that is not ' +
   'the primary: name all members instead, and replicaSet';
 
-const validator =
+const validatorFix =
   'A validator of the collection refuses the documents of this release: remove it (db.runCommand({ collMod: <collection>, ' +
   'validator: {} }))';
 
@@ -40,14 +40,14 @@ const entries = (errorClass: ErrorClass, codes: [code: number, text: string][], 
  */
 export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
   // A user that MongoDB does not admit or permit. Old connections refuse a user that was created again.
-  ...entries('unauthorized', [[13, 'Unauthorized']], missingRight),
+  ...entries('unauthorized', [[13, 'Unauthorized']], missingRightFix),
   ...entries(
     'unauthorized',
     [
       [18, 'AuthenticationFailed'],
       [8_000, 'of Atlas'],
     ],
-    wrongUser,
+    wrongUserFix,
   ),
   // A member that is not, or no longer, the primary: MongoDB elects a new primary, or the client has the wrong member.
   ...entries(
@@ -62,7 +62,7 @@ export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
       [11_600, 'InterruptedAtShutdown'],
       [10_058, 'LegacyNotPrimary'],
     ],
-    notPrimary,
+    notPrimaryFix,
   ),
   // A store that sheds load: full queues, limits of its rate, of its connections or of its search servers.
   ...entries(
@@ -77,7 +77,7 @@ export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
   ...entries(
     'refuses-document',
     [[121, "it breaks a validation rule of the collection; the server's log has the rule"]],
-    validator,
+    validatorFix,
   ),
   ...entries('refuses-document', [
     [2, 'a value is refused'],
@@ -101,7 +101,7 @@ export const storeCodes: ReadonlyMap<number, CodeMeaning> = new Map([
       [85, 'IndexOptionsConflict'],
       [86, 'IndexKeySpecsConflict'],
     ],
-    otherIndex,
+    otherIndexFix,
   ),
   ...entries('wrong-command', [
     [67, 'CannotCreateIndex'],

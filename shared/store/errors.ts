@@ -7,7 +7,7 @@ import {
   type TopologyDescription,
 } from 'mongodb';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { classOfCode } from './code-errors.ts';
+import { classOfLocalError } from './code-errors.ts';
 import { asClass, certificateError, type Classified, classifyChain } from './error-classes.ts';
 import { storeCodes } from './error-codes.ts';
 
@@ -35,15 +35,15 @@ const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH',
 /** Node's calls that look a name up. The driver passes on their errors for a `mongodb+srv` address as they are. */
 const lookUpCalls = /^(?:query[A-Z]|getaddrinfo$)/;
 
-const certificates =
-  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, which " +
+const certificateFix =
+  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificateFix, which " +
   'may have been renewed';
 
-const otherReplicaSet = (name: string) =>
+const otherReplicaSetFix = (name: string) =>
   `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
   'set of rs.status(), or leave it out for a server without a replica set';
 
-const noPreferredMember =
+const noPreferredMemberFix =
   'MongoDB has a primary, but no member that readPreference, readPreferenceTags and maxStalenessSeconds in MONGODB_URL ' +
   'select: start such members, or change these options';
 
@@ -55,7 +55,7 @@ export const causeOfBulk = (error: unknown): unknown =>
 
 /** Classifies an error of work on MongoDB, and of the code around it. */
 export const classifyStoreError = (error: unknown): Classified =>
-  classifyChain(chainOf(error), classifyOne) ?? asClass(classOfCode(error));
+  classifyChain(chainOf(error), classifyOne) ?? asClass(classOfLocalError(error));
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
@@ -63,8 +63,8 @@ export const classifyStoreError = (error: unknown): Classified =>
  */
 function chainOf(error: unknown): Error[] {
   const chain = errorChain(error);
-  const last = chain.findIndex((cause) => cause instanceof MongoServerSelectionError);
-  return last < 0 ? chain : chain.slice(0, last + 1);
+  const selection = chain.findIndex((cause) => cause instanceof MongoServerSelectionError);
+  return selection < 0 ? chain : chain.slice(0, selection + 1);
 }
 
 /** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
@@ -72,6 +72,7 @@ export function classifyOne(thrown: Error): Classified | null {
   const error = causeOfBulk(thrown);
   if (error instanceof MongoServerSelectionError) return classifySelectionError(error.reason);
   if (error instanceof MongoServerError) return classifyAnswer(error);
+  // A wrong argument is a bug of this program, which `classOfLocalError` finds.
   if (error instanceof MongoError && error.name !== 'MongoInvalidArgumentError')
     return asClass(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'transient');
   if (!isNativeError(error)) return null;
@@ -79,7 +80,7 @@ export function classifyOne(thrown: Error): Classified | null {
   // `open` is an error of a file that MONGODB_URL names: the driver opens it to connect, while it may be replaced.
   const isOfNetwork =
     socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
-  return isOfNetwork ? asClass('transient') : certificateError(error, certificates);
+  return isOfNetwork ? asClass('transient') : certificateError(error, certificateFix);
 }
 
 /** Classifies the error that no server could be used, by the errors of the servers that have answered. */
@@ -87,7 +88,7 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
   const servers = [...(topology?.servers?.values() ?? [])];
   // The driver forgets a server that answers as a member of another replica set, or of no set: here, every server.
   if (topology?.setName && servers.length === 0)
-    return asClass('refuses-connection', otherReplicaSet(topology.setName));
+    return asClass('refuses-connection', otherReplicaSetFix(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
   const refusal = answers.find(
     (found) => found?.errorClass === 'unauthorized' || found?.errorClass === 'refuses-connection',
@@ -95,7 +96,7 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
   // The user may be created, or the certificate renewed, while the driver asks again.
   if (refusal) return asClass('refuses-connection', refusal.fix);
   const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
-  return asClass('transient', hasPrimary ? noPreferredMember : null);
+  return asClass('transient', hasPrimary ? noPreferredMemberFix : null);
 }
 
 /**
@@ -103,24 +104,30 @@ function classifySelectionError(topology: TopologyDescription | undefined): Clas
  * the same label to a connection that could not be opened.
  */
 function classifyAnswer(error: MongoServerError): Classified {
-  const entry = storeCodes.get(Number(error.code));
   if (error.hasErrorLabel('SystemOverloadedError')) return asClass('overloaded');
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
-  const isUnconfirmed =
-    error.name === 'MongoWriteConcernError' ||
-    (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
-  if (isUnconfirmed || !entry) return asClass('transient');
-  const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
+  if (isUnconfirmed(error)) return asClass('transient');
+  const entry = storeCodes.get(Number(error.code));
+  if (!entry) return asClass('transient');
   const isPermanent = entry.errorClass === 'wrong-command' || entry.errorClass === 'refuses-document';
-  return isPermanent && isRepeatable ? asClass('transient') : asClass(entry.errorClass, entry.fix);
+  if (isPermanent && mayBeRepeated(error)) return asClass('transient');
+  return asClass(entry.errorClass, entry.fix);
 }
+
+/** Whether MongoDB has made a write, but not confirmed that a majority has it. */
+const isUnconfirmed = (error: MongoServerError): boolean =>
+  error.name === 'MongoWriteConcernError' ||
+  (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
+
+const mayBeRepeated = (error: MongoServerError): boolean =>
+  transientLabels.some((label) => error.hasErrorLabel(label));
 
 /** The message of an error of MongoDB, with its fix if one is known. */
 export const explainedStoreError = (error: unknown): string =>
-  withText(errorMessage(error), classifyStoreError(error).fix);
+  messageWithFix(errorMessage(error), classifyStoreError(error).fix);
 
 /** A message with a fix, unless the message already contains the fix. */
-export const withText = (message: string, fix: string | null): string =>
+export const messageWithFix = (message: string, fix: string | null): string =>
   fix === null || message.includes(fix) ? message : `${message}. ${fix}`;
 
 /** The first pause while MongoDB is overloaded, and the longest, in milliseconds. */

@@ -5,7 +5,7 @@ import { collectionOf } from './connection.ts';
 /**
  * MongoDB's codes for a command that the server does not have: CommandNotFound, CommandNotSupported, NotImplemented.
  */
-const unsupported = [59, 115, 238];
+const unsupportedCodes = [59, 115, 238];
 
 /**
  * The numbers of the generations that have a database beside a control database. MongoDB lists only the databases that
@@ -16,12 +16,10 @@ export async function listGenerationDatabases({ client, databaseName }: Db): Pro
   const pattern = new RegExp(`^${databaseName}_g([1-9][0-9]{0,8})$`);
   try {
     const list = await client.db().admin().listDatabases({ nameOnly: true });
-    return list.databases.flatMap(({ name }) => {
-      const number = pattern.exec(name)?.[1];
-      return number === undefined ? [] : [Number(number)];
-    });
+    const numbers = list.databases.map(({ name }) => pattern.exec(name)?.[1]);
+    return numbers.filter((number) => number !== undefined).map(Number);
   } catch (error) {
-    if (error instanceof MongoServerError && unsupported.includes(Number(error.code))) return [];
+    if (error instanceof MongoServerError && unsupportedCodes.includes(Number(error.code))) return [];
     throw error;
   }
 }
@@ -36,9 +34,6 @@ export async function hasDocuments(database: Db): Promise<boolean> {
 
 /** Whether a collection contains a document. */
 export async function hasDocument<T extends Document>(collection: Collection<T>): Promise<boolean> {
-  const first = collection
-    .find({}, { projection: { _id: 1 } })
-    .sort({ _id: 1 })
-    .limit(1);
-  return (await first.next()) !== null;
+  const ids = collection.find({}, { projection: { _id: 1 } });
+  return ids.sort({ _id: 1 }).limit(1).hasNext();
 }

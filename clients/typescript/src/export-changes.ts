@@ -1,8 +1,8 @@
 import { ApiError } from './errors.ts';
 import type { Client, Message, TicketItem } from './generated/client.ts';
 import { merge } from './merge.ts';
-import { wholeNumber } from './options.ts';
-import { type ExportPosition, readPosition, writePosition } from './position.ts';
+import { requireWholeNumber } from './options.ts';
+import { beginAt, type ExportPosition, readPosition, writePosition } from './position.ts';
 import { linkedController } from './signal.ts';
 import type { Page } from './types.ts';
 import { shownPrecisionMs } from './walk.ts';
@@ -21,10 +21,12 @@ export interface ExportOptions {
 }
 
 /** A changed ticket, or a part of the thread of a changed ticket, to replace the older version in your copy. */
-export type ExportBatch = (ChangedTicket | Thread) & {
+export type ExportBatch = ExportItem & {
   /** Store it after the batch. The next run continues from there. */
   since: string;
 };
+
+type ExportItem = ChangedTicket | Thread;
 
 type ChangedTicket = { ticket: TicketItem };
 
@@ -45,11 +47,12 @@ type Thread = {
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ExportBatch, void, undefined> {
   const { client, threads = false, limit = 100, concurrency = 4, signal } = options;
-  wholeNumber('concurrency', concurrency, 1);
+  requireWholeNumber('concurrency', concurrency, 1);
   const { controller, unlink } = linkedController(signal);
   const run: ExportRun = { client, threads, limit, concurrency, signal: controller.signal };
   try {
     let step: ExportStep | null = stepTo(run, readPosition(options.since));
+    // `yield*` passes the batches of the page on, and returns the step after it.
     while (step) step = yield* exportPage(run, step);
   } finally {
     controller.abort();
@@ -91,53 +94,67 @@ function stepTo(
  */
 async function* exportPage(
   run: ExportRun,
-  { position: startPosition, read, refusedCursor }: ExportStep,
+  step: ExportStep,
 ): AsyncGenerator<ExportBatch, ExportStep | null, undefined> {
-  const { changedFrom, nextChangedFrom, cursor } = startPosition;
-  const { signal } = run;
-  const page = await read().catch((error: unknown) => {
+  const { position: start, refusedCursor } = step;
+  const page = await readPage(step);
+  if (!page) return stepTo(run, beginAt(start.changedFrom), start.cursor);
+  const end = {
+    changedFrom: start.changedFrom,
+    nextChangedFrom: earliest(start.nextChangedFrom, page.dataAsOf),
+    cursor: page.nextCursor,
+  };
+  let pending: ExportItem | null = null;
+  for await (const { asOf, item } of readItems(run, page)) {
+    run.signal.throwIfAborted();
+    end.nextChangedFrom = earliest(end.nextChangedFrom, asOf);
+    if (!item) continue;
+    if (pending) yield { ...pending, since: writePosition(start) };
+    pending = item;
+  }
+  if (pending) yield { ...pending, since: writePosition(end) };
+  if (page.nextCursor !== null) return { position: end, read: page.nextPage, refusedCursor };
+  return pending ? null : stepAfterEmptyEnd(run, start, end.nextChangedFrom);
+}
+
+/** Reads the page of a step. Returns null if the API refuses the cursor, for example after a release. */
+async function readPage({ position, read, refusedCursor }: ExportStep): Promise<Page<TicketItem> | null> {
+  const { cursor } = position;
+  try {
+    return await read();
+  } catch (error) {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
     // If the API refuses the same cursor twice, it will refuse that cursor forever.
     if (isRefused && cursor !== null && cursor !== refusedCursor) return null;
     throw error;
-  });
-  // The API refuses the cursor, for example after a release, so the run starts again.
-  if (!page) return stepTo(run, { changedFrom, nextChangedFrom: null, cursor: null }, cursor);
-  const endPosition = {
-    changedFrom,
-    nextChangedFrom: earlier(nextChangedFrom, page.dataAsOf),
-    cursor: page.nextCursor,
-  };
-  let pending: ChangedTicket | Thread | null = null;
-  for await (const { asOf, content } of readContents(run, page)) {
-    signal.throwIfAborted();
-    endPosition.nextChangedFrom = earlier(endPosition.nextChangedFrom, asOf);
-    if (!content) continue;
-    if (pending) yield { ...pending, since: writePosition(startPosition) };
-    pending = content;
   }
-  if (pending) yield { ...pending, since: writePosition(endPosition) };
-  if (page.nextCursor !== null) return { position: endPosition, read: page.nextPage, refusedCursor };
-  // The last page had no batch to carry a new `since`, so the caller still has one with the cursor of this page. The
-  // next run would miss a late change that sorts before the cursor: this run reads again from its earliest Data-As-Of.
-  const restartFrom = endPosition.nextChangedFrom.toISOString();
-  if (pending || cursor === null || restartFrom === changedFrom) return null;
-  return stepTo(run, { changedFrom: restartFrom, nextChangedFrom: null, cursor: null });
 }
 
-const earlier = (known: Date | null, other: Date): Date => (known && known < other ? known : other);
+/**
+ * The step after a last page without a batch; null if the run is complete. Without a batch, the page gives the caller
+ * no new `since`. The last `since` still has a cursor, and the next run would miss a change that sorts before that
+ * cursor. So this run reads again from the earliest Data-As-Of of its responses.
+ */
+function stepAfterEmptyEnd(
+  run: ExportRun,
+  { changedFrom, cursor }: ExportPosition,
+  nextChangedFrom: Date,
+): ExportStep | null {
+  const restartFrom = nextChangedFrom.toISOString();
+  if (cursor === null || restartFrom === changedFrom) return null;
+  return stepTo(run, beginAt(restartFrom));
+}
+
+const earliest = (known: Date | null, other: Date): Date => (known && known < other ? known : other);
 
 /**
- * A part of an export. Its content is null if the replica that answered does not have the thread yet. The next run
- * begins at `asOf` or earlier.
+ * An item as a replica has it. The item is null if the replica does not have the thread yet. The next run begins at
+ * `asOf` or earlier.
  */
-type ExportPart = { asOf: Date; content: ChangedTicket | Thread | null };
+type ReadItem = { asOf: Date; item: ExportItem | null };
 
-async function* readContents(
-  run: ExportRun,
-  { data, dataAsOf }: Page<TicketItem>,
-): AsyncGenerator<ExportPart> {
-  for (const ticket of data) yield { asOf: dataAsOf, content: { ticket } };
+async function* readItems(run: ExportRun, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<ReadItem> {
+  for (const ticket of data) yield { asOf: dataAsOf, item: { ticket } };
   if (!run.threads) return;
   const threads = data.flatMap((ticket) => ticket.conversations.map(({ id }) => readThread(run, ticket, id)));
   yield* merge(threads, run.concurrency);
@@ -147,11 +164,11 @@ async function* readThread(
   { client, signal }: ExportRun,
   ticket: TicketItem,
   conversationId: string,
-): AsyncGenerator<ExportPart, void, undefined> {
+): AsyncGenerator<ReadItem, void, undefined> {
   try {
     const pages = client.conversations.messages.list(conversationId, { limit: 100 }, { signal }).pages();
     for await (const { data, nextCursor, dataAsOf } of pages) {
-      yield { asOf: dataAsOf, content: { conversationId, messages: data, isLast: nextCursor === null } };
+      yield { asOf: dataAsOf, item: { conversationId, messages: data, isLast: nextCursor === null } };
     }
   } catch (error) {
     yield missingThread(error, ticket, conversationId);
@@ -159,15 +176,15 @@ async function* readThread(
 }
 
 /**
- * The part for a conversation that the API does not find. A ticket changes with its threads. So if the replica that
+ * The item for a conversation that the API does not find. A ticket changes with its threads. So if the replica that
  * answered has the ticket's change, the conversation is gone. An older replica proves nothing: the next run begins
  * early enough to read the ticket again.
  */
-function missingThread(error: unknown, ticket: TicketItem, conversationId: string): ExportPart {
+function missingThread(error: unknown, ticket: TicketItem, conversationId: string): ReadItem {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;
   const changedAt = new Date(ticket.updatedAt);
   // The API rounds `updatedAt` down, so the change may be almost one unit of its precision later.
   const isReplicaBehind = error.dataAsOf.getTime() < changedAt.getTime() + shownPrecisionMs;
-  if (isReplicaBehind) return { asOf: earlier(changedAt, error.dataAsOf), content: null };
-  return { asOf: error.dataAsOf, content: { conversationId, messages: null, isLast: true } };
+  if (isReplicaBehind) return { asOf: earliest(changedAt, error.dataAsOf), item: null };
+  return { asOf: error.dataAsOf, item: { conversationId, messages: null, isLast: true } };
 }

@@ -46,9 +46,9 @@ export function parseOptions(options: ClientOptions): ParsedOptions {
       Authorization: `Bearer ${parseApiKey(options.apiKey)}`,
       'User-Agent': `support-read-models-client/${version}`,
     },
-    timeoutMs: wholeNumber('timeoutMs', options.timeoutMs ?? 60_000, 1),
-    retries: wholeNumber('retries', options.retries ?? 5, 0),
-    retryForMs: wholeNumber('retryForMs', options.retryForMs ?? 180_000, 0),
+    timeoutMs: requireWholeNumber('timeoutMs', options.timeoutMs ?? 60_000, 1),
+    retries: requireWholeNumber('retries', options.retries ?? 5, 0),
+    retryForMs: requireWholeNumber('retryForMs', options.retryForMs ?? 180_000, 0),
   };
 }
 
@@ -67,8 +67,8 @@ export function parseRequestOptions(
   }
   return {
     headers: { ...headers, ...settings.headers },
-    timeoutMs: wholeNumber('timeoutMs', timeoutMs, 1),
-    retries: wholeNumber('retries', retries, 0),
+    timeoutMs: requireWholeNumber('timeoutMs', timeoutMs, 1),
+    retries: requireWholeNumber('retries', retries, 0),
   };
 }
 
@@ -90,7 +90,7 @@ const isHeaderText = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
 /** Throws a `TypeError` that names the option. */
-export function wholeNumber(name: string, value: number, minimum: number): number {
+export function requireWholeNumber(name: string, value: number, minimum: number): number {
   if (Number.isInteger(value) && value >= minimum && value <= timerMaxMs) return value;
   throw new TypeError(`${name} must be a whole number from ${minimum} to ${timerMaxMs}`);
 }

@@ -8,6 +8,13 @@ export type ExportPosition = {
   cursor: string | null;
 };
 
+/** The position before the first page. */
+export const beginAt = (changedFrom: string | null): ExportPosition => ({
+  changedFrom,
+  nextChangedFrom: null,
+  cursor: null,
+});
+
 /**
  * Writes a position as the text `since`. After the last page, `since` is the time at which the next export begins.
  * Before that, it is the position as JSON.
@@ -19,8 +26,8 @@ export const writePosition = ({ changedFrom, nextChangedFrom, cursor }: ExportPo
 
 /** Reads `since`: the result of `writePosition`, or a time that the caller chooses. The API validates times. */
 export function readPosition(since: string | undefined): ExportPosition {
-  if (since === undefined) return { changedFrom: null, nextChangedFrom: null, cursor: null };
-  if (!since.startsWith('{')) return { changedFrom: since, nextChangedFrom: null, cursor: null };
+  if (since === undefined) return beginAt(null);
+  if (!since.startsWith('{')) return beginAt(since);
   const { changedFrom, nextChangedFrom, cursor } = parseJson(since);
   if (!isTextOrNull(changedFrom) || !isTextOrNull(nextChangedFrom) || !isTextOrNull(cursor))
     throw malformed();

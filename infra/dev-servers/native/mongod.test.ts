@@ -45,7 +45,9 @@ describe('a machine without a mongod', () => {
     await using downloads = await serveDownloads();
     expect((await findMongod(downloads.mirror)).obstacle).toMatch(/^cannot be downloaded \(.*403/);
     expect(downloads.asked).toHaveLength(1);
-    expect((await findMongod(downloads.mirror)).obstacle).toMatch(/403.*; tried once a day, or without /);
+    expect((await findMongod(downloads.mirror)).obstacle).toMatch(
+      /403.*; the next attempt comes after a day, or once you delete /,
+    );
     expect(downloads.asked).toHaveLength(1);
   });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
+import { fieldOf, instant, optional, prefixedId, reject } from '../../../shared/documents/fields.ts';
 import { idSchema, type Kind, kinds } from '../../../shared/documents/resources.ts';
 
 /** The part of an event type that names the effect on the entity. */
@@ -21,7 +21,7 @@ export const entityVersion = fieldOf<number, unknown>((value, payload) => {
   const message = isTooLarge
     ? `must not exceed 2^53 - 1, beyond which versions cannot be distinguished`
     : 'must be an integer of 1 or more, or a string of its digits';
-  return broken(payload, message);
+  return reject(payload, message);
 });
 
 /** Only blanks and control characters are rejected, since the URI reference is never followed. */
