@@ -4,14 +4,46 @@ import { consoleSettings } from '../../services/console/config.ts';
 import { projectorConfig, projectorSettings } from '../../services/projector/config.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { variableNames } from '../../shared/runtime/config.ts';
-import { type Manifest, named, parseManifests, podOf, useChart, type Values, variablesOf } from './chart.ts';
+import {
+  containerOf,
+  type Manifest,
+  named,
+  parseManifests,
+  podOf,
+  useChart,
+  type Values,
+  variablesOf,
+} from './chart.ts';
 import { deployments, everything, password, required, twoGenerations } from './example-values.ts';
 
 const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-const pods = (manifests: Manifest[]) => manifests.flatMap((manifest) => podOf(manifest) ?? []);
+const pods = (manifests: Manifest[]) => manifests.map(podOf).filter((pod) => pod !== undefined);
+
+const networkPolicies = async (values: Values) => {
+  const manifests = await render(values);
+  return manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+};
+
+/** The settings of the services, and variables of the system that the values of an example add. */
+const allowedVariables = new Set([
+  ...[projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap(variableNames),
+  'NODE_EXTRA_CA_CERTS',
+  'TZ',
+]);
+
+/** The variables of all containers and the keys of all Secrets. */
+function variableNamesIn(manifests: Manifest[]): string[] {
+  const names: string[] = [];
+  for (const { kind, data = {} } of manifests) {
+    if (kind === 'Secret') names.push(...Object.keys(data));
+  }
+  const containers = pods(manifests).flatMap(({ spec }) => spec.containers);
+  for (const { env = [] } of containers) names.push(...env.map(({ name }) => name));
+  return names;
+}
 
 describe.each(deployments)('with %s', (_, values) => {
   test('the chart passes the linter of Helm and the schemas of Kubernetes', async () => {
@@ -44,27 +76,16 @@ describe.each(deployments)('with %s', (_, values) => {
   });
 
   test('every container of the chart shows the cause of its end in its state', async () => {
-    // The first container of a pod is that of the chart. An operator may add the others.
-    const policies = pods(await render(values)).map(
-      ({ spec }) => spec.containers[0]?.terminationMessagePolicy,
-    );
+    const manifests = await render(values);
+    const containers = manifests.map(containerOf).filter((container) => container !== undefined);
+    const policies = containers.map(({ terminationMessagePolicy }) => terminationMessagePolicy);
     expect(new Set(policies)).toEqual(new Set(['FallbackToLogsOnError']));
   });
 
   test('every variable is a setting, and only Secrets contain secrets', async () => {
     const manifests = await render(values);
-    const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap(
-      (settingsOfService) => variableNames(settingsOfService),
-    );
-    const systemVariables = ['NODE_EXTRA_CA_CERTS', 'TZ'];
-    const secrets = manifests.filter(({ kind }) => kind === 'Secret');
-    const data = secrets.flatMap((manifest) => Object.keys(manifest.data ?? {}));
-    const variables = pods(manifests).flatMap(({ spec }) =>
-      spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
-    );
-    expect(
-      [...data, ...variables].filter((name) => ![...settings, ...systemVariables].includes(name)),
-    ).toEqual([]);
+    const names = variableNamesIn(manifests);
+    expect(names.filter((name) => !allowedVariables.has(name))).toEqual([]);
     const otherManifests = manifests.filter(({ kind }) => kind !== 'Secret');
     expect(JSON.stringify(otherManifests)).not.toContain(password);
     const api = named(manifests, 'Deployment', 'support-api');
@@ -78,7 +99,7 @@ test('each generation has its own Deployment, release and consumer group', async
   const generations = [old, next].map((deployment) => {
     const result = projectorConfig({ ...variablesOf(deployment), MONGODB_URL: 'mongodb://m/' });
     if ('errors' in result) throw new Error(result.errors.join());
-    const { image } = podOf(deployment)?.spec.containers[0] ?? {};
+    const image = containerOf(deployment)?.image;
     return { image, group: groupIdOf(result.config, result.config.GENERATION ?? 0) };
   });
   expect(generations).toEqual([
@@ -88,27 +109,19 @@ test('each generation has its own Deployment, release and consumer group', async
   expect(old?.spec?.selector).not.toEqual(next?.spec?.selector);
 });
 
+const longDelay = { ...required.settings, SHUTDOWN_DELAY_SECONDS: 90 };
+const noDelay = { ...required.api.settings, SHUTDOWN_DELAY_SECONDS: 0 };
+
 test.each([
   ['the default delay', required, 5],
   ['a delay of a minute', everything, 60],
-  [
-    'a delay for all services',
-    { ...required, settings: { ...required.settings, SHUTDOWN_DELAY_SECONDS: 90 } },
-    90,
-  ],
-  [
-    'no delay',
-    {
-      ...required,
-      api: { ...required.api, settings: { ...required.api.settings, SHUTDOWN_DELAY_SECONDS: 0 } },
-    },
-    0,
-  ],
+  ['a delay for all services', { ...required, settings: longDelay }, 90],
+  ['no delay', { ...required, api: { ...required.api, settings: noDelay } }, 0],
 ])('with %s Kubernetes does not kill a service that is still stopping', async (_, values, delaySeconds) => {
   const manifests = await render(values);
   const grace = (name: string) => {
-    const deployment = named(manifests, 'Deployment', name);
-    return deployment && podOf(deployment)?.spec.terminationGracePeriodSeconds;
+    const pod = podOf(named(manifests, 'Deployment', name));
+    return pod?.spec.terminationGracePeriodSeconds;
   };
   // A service closes its parts one after another. These are the sums of their deadlines.
   expect(grace('support-api')).toBeGreaterThanOrEqual(delaySeconds + 27);
@@ -118,7 +131,7 @@ test.each([
 test('a replica leaves its Service within the delay of the stop', async () => {
   // One failed check suffices, and the checks are two seconds apart.
   const api = named(await render(required), 'Deployment', 'support-api');
-  expect(api && podOf(api)?.spec.containers[0]?.readinessProbe).toEqual({
+  expect(containerOf(api)?.readinessProbe).toEqual({
     httpGet: { path: '/readyz', port: 'admin' },
     periodSeconds: 2,
     timeoutSeconds: 4,
@@ -132,20 +145,19 @@ test.each(['projector', 'api'])('Prometheus reads the metrics of a %s that is no
 });
 
 test('no peer may reach the admin port if the values name no peer', async () => {
-  const policies = (await render({ ...required, networkPolicy: { metrics: [] } })).filter(
-    ({ kind }) => kind === 'NetworkPolicy',
-  );
+  const policies = await networkPolicies({ ...required, networkPolicy: { metrics: [] } });
   expect(policies).toHaveLength(3);
   expect(JSON.stringify(policies)).not.toContain('admin');
 });
 
 test('every pod may reach only the collector and the servers that it uses', async () => {
-  const policies = (await render(required)).filter(({ kind }) => kind === 'NetworkPolicy');
-  const ports = policies.map(({ metadata, spec }) => {
-    const [, { ports: stores }] = spec?.egress as [unknown, { ports: { port: number }[] }];
-    return [metadata.name, stores.map(({ port }) => port)];
-  });
-  expect(Object.fromEntries(ports)).toEqual({
+  const portsOf: Record<string, number[]> = {};
+  for (const { metadata, spec } of await networkPolicies(required)) {
+    // The first rule is for DNS.
+    const [, servers] = spec?.egress as [unknown, { ports: { port: number }[] }];
+    portsOf[metadata.name] = servers.ports.map(({ port }) => port);
+  }
+  expect(portsOf).toEqual({
     'support-projector': [27017, 9092, 9093, 4318],
     'support-api': [27017, 6379, 4318],
     'support-cli': [27017, 9092, 9093, 4318],
@@ -153,10 +165,10 @@ test('every pod may reach only the collector and the servers that it uses', asyn
 });
 
 test('a pod may not connect to a server whose list of ports is empty', async () => {
-  const egress = async (networkPolicy: Values) =>
-    (await render({ ...required, networkPolicy }))
-      .filter(({ kind }) => kind === 'NetworkPolicy')
-      .map(({ spec }) => ({ types: spec?.policyTypes, rules: spec?.egress }));
+  const egress = async (networkPolicy: Values) => {
+    const policies = await networkPolicies({ ...required, networkPolicy });
+    return policies.map(({ spec }) => ({ types: spec?.policyTypes, rules: spec?.egress }));
+  };
   const types = ['Ingress', 'Egress'];
   const collector = { types, rules: [{ ports: [{ port: 4318 }] }] };
   const none = { dns: [], mongodb: [], kafka: [], rateLimitStore: [] };
@@ -166,32 +178,32 @@ test('a pod may not connect to a server whose list of ports is empty', async () 
 });
 
 test('a changed setting or secret restarts only the pods that read it', async () => {
-  const templates = async (values: Values) =>
-    Object.fromEntries(
-      (await render(values))
-        .filter(({ kind }) => kind === 'Deployment')
-        .map((manifest) => [manifest.metadata.name, JSON.stringify(podOf(manifest))]),
-    );
-  const requiredTemplates = await templates(required);
-  const changed = async (values: Values) => {
-    const changedTemplates = await templates({ ...required, ...values });
-    return Object.keys(requiredTemplates).filter(
-      (name) => changedTemplates[name] !== requiredTemplates[name],
-    );
+  const before = await podTemplates(required);
+  /** The names of the Deployments whose pods these values restart, in the order of the alphabet. */
+  const restartedBy = async (values: Values) => {
+    const after = await podTemplates({ ...required, ...values });
+    const names = [...before.keys()].sort();
+    return names.filter((name) => after.get(name) !== before.get(name));
   };
   const { api, projector, settings } = required;
-  expect(await changed({})).toEqual([]);
-  expect((await changed({ settings: { ...settings, LOG_LEVEL: 'debug' } })).sort()).toEqual([
-    'support-api',
-    'support-cli',
-    'support-projector-g1',
-  ]);
-  expect(await changed({ api: { ...api, settings: { ...api.settings, BRAND: 'acme' } } })).toEqual([
-    'support-api',
-  ]);
+  expect(await restartedBy({})).toEqual([]);
+  const debugLog = { settings: { ...settings, LOG_LEVEL: 'debug' } };
+  expect(await restartedBy(debugLog)).toEqual(['support-api', 'support-cli', 'support-projector-g1']);
+  const brand = { api: { ...api, settings: { ...api.settings, BRAND: 'acme' } } };
+  expect(await restartedBy(brand)).toEqual(['support-api']);
   const secrets = { MONGODB_URL: 'mongodb://projector:another@mongo/' };
-  expect(await changed({ projector: { ...projector, secrets } })).toEqual(['support-projector-g1']);
+  expect(await restartedBy({ projector: { ...projector, secrets } })).toEqual(['support-projector-g1']);
 });
+
+/** The pod template of each Deployment, by its name. */
+async function podTemplates(values: Values): Promise<Map<string, string>> {
+  const templates = new Map<string, string>();
+  for (const manifest of await render(values)) {
+    if (manifest.kind === 'Deployment')
+      templates.set(manifest.metadata.name, JSON.stringify(podOf(manifest)));
+  }
+  return templates;
+}
 
 test('the template of a pod contains all settings', async () => {
   // The replacement of an old pod therefore has the old settings.
@@ -203,7 +215,8 @@ test('the template of a pod contains all settings', async () => {
   expect(manifests.filter(({ kind }) => kind === 'ConfigMap')).toEqual([]);
   for (const { spec } of pods(manifests))
     expect(JSON.stringify(spec.containers[0]?.envFrom)).not.toContain('configMapRef');
-  const { env = [] } = podOf(named(manifests, 'Deployment', 'support-api'))?.spec.containers[0] ?? {};
+  const api = named(manifests, 'Deployment', 'support-api');
+  const env = containerOf(api)?.env ?? [];
   // Kubernetes reads $$ as $, and would replace $(HOME).
   expect(env).toContainEqual({ name: 'TOPIC_PREFIX', value: 'a$$(HOME)$$$$.' });
   expect(env.filter(({ name }) => name === 'LOG_LEVEL')).toEqual([{ name: 'LOG_LEVEL', value: 'debug' }]);
@@ -227,12 +240,9 @@ test('every container has the additional files and variables of the values', asy
     const isApi = metadata.labels['app.kubernetes.io/component'] === 'api';
     expect(spec.affinity).toEqual(isApi ? { podAntiAffinity: {} } : { nodeAffinity: {} });
     const [container] = spec.containers;
-    const files = (mounts: { mountPath: string }[] = []) => mounts.map(({ mountPath }) => mountPath);
-    expect(files(container?.volumeMounts)).toEqual([
-      ...(isApi ? ['/etc/tls'] : []),
-      '/etc/ca',
-      '/etc/mongodb',
-    ]);
+    const files = container?.volumeMounts?.map(({ mountPath }) => mountPath);
+    const additional = ['/etc/ca', '/etc/mongodb'];
+    expect(files).toEqual(isApi ? ['/etc/tls', ...additional] : additional);
     expect(container?.env).toEqual(
       expect.arrayContaining([
         { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca/ca.crt' },

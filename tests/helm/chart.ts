@@ -66,40 +66,51 @@ async function openChart() {
     return path;
   };
   // A Helm that `go install` has built takes the cluster for Kubernetes 1.20.
-  const options = (values: Values, namespace = 'prod') => [
-    ...['infra/helm', '--namespace', namespace, '--kube-version', '1.37.2'],
-    ...['--values', file('values.json', JSON.stringify(values))],
-  ];
+  const options = (values: Values, namespace = 'prod') => {
+    const path = file('values.json', JSON.stringify(values));
+    return ['infra/helm', '--namespace', namespace, '--kube-version', '1.37.2', '--values', path];
+  };
   const schema = join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
   return {
     close: async () => rmSync(folder, { recursive: true }),
     lint: (values: Values) => run(helm, ['lint', '--strict', ...options(values)]),
     /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */
-    template: async (values: Values, { release = 'support', namespace = 'prod' } = {}) =>
-      (await execute(helm, ['template', release, ...options(values, namespace)], { maxBuffer: 10_000_000 }))
-        .stdout,
-    conform: (manifests: string) =>
-      run(kubeconform, [
-        ...['-strict', '-summary', '-schema-location', schema],
-        file('manifests.yaml', manifests),
-      ]),
+    template: async (values: Values, { release = 'support', namespace = 'prod' } = {}) => {
+      const args = ['template', release, ...options(values, namespace)];
+      const { stdout } = await execute(helm, args, { maxBuffer: 10_000_000 });
+      return stdout;
+    },
+    conform: (manifests: string) => {
+      const path = file('manifests.yaml', manifests);
+      return run(kubeconform, ['-strict', '-summary', '-schema-location', schema, path]);
+    },
   };
 }
 
-export const parseManifests = (text: string): Manifest[] =>
-  parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+/** Leaves out empty documents, which a template prints whose condition does not hold. */
+export function parseManifests(text: string): Manifest[] {
+  const parsed = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
+  return parsed.filter((manifest) => manifest !== null);
+}
 
-export const podOf = (manifest: Manifest | undefined): PodTemplate | undefined => {
-  const { kind, metadata, spec } = manifest ?? {};
+/** The pod of a manifest; undefined for a manifest that starts none. */
+export function podOf(manifest: Manifest | undefined): PodTemplate | undefined {
+  if (!manifest) return undefined;
+  const { kind, metadata, spec } = manifest;
   if (kind === 'Pod') return { metadata, spec } as unknown as PodTemplate;
   return spec?.jobTemplate?.spec.template ?? spec?.template;
-};
+}
 
-/** The settings and other variables of a pod's first container. */
-export const variablesOf = (manifest: Manifest | undefined): Record<string, string> =>
-  Object.fromEntries(
-    (podOf(manifest)?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),
-  );
+/** The container of the chart: the first of the pod. An operator may add others. */
+export const containerOf = (manifest: Manifest | undefined): Container | undefined =>
+  podOf(manifest)?.spec.containers[0];
+
+/** The settings and other variables of the chart's container. */
+export function variablesOf(manifest: Manifest | undefined): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const { name, value } of containerOf(manifest)?.env ?? []) variables[name] = value;
+  return variables;
+}
 
 export const named = (manifests: Manifest[], kind: string, name: string) =>
   manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);

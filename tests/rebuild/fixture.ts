@@ -1,3 +1,4 @@
+import type { Admin } from 'kafkajs';
 import type { Output } from '../../services/cli/context.ts';
 import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
@@ -112,7 +113,8 @@ export async function openRebuild() {
    * for a number creates the collections and indexes; later calls do not create them again.
    */
   const storeProgress = async (number: number, completeTo = secondsBefore(6)) => {
-    const progress = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
+    const { ends } = await log.read(topics);
+    const progress = [...ends].map(([key, { end }]) => ({
       _id: `${number}/${key}`,
       generation: number,
       ...parsePartitionKey(key),
@@ -137,18 +139,17 @@ export async function openRebuild() {
     },
     switchOnce,
     /** The output of `rebuild status`, without its rates. */
-    status: async (changes: Partial<OperatorDeps> = {}) => reportOf(await readFactsToAct(deps(changes))),
+    status: async (changes: Partial<OperatorDeps> = {}) => {
+      const facts = await readFactsToAct(deps(changes));
+      return reportOf(facts);
+    },
     databaseOf,
     /** Creates a topic with these settings beside safe ones. Returns it as dependencies that know this topic alone. */
     topicWith: async (changes: Record<string, string>) => {
       const settings = { 'cleanup.policy': 'compact', 'delete.retention.ms': '864000000', ...changes };
-      const topic = `${name}.${Object.values(settings).join('-').replace(',', '-')}`;
-      const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-      await admin.createTopics({
-        topics: [{ topic, numPartitions: 1, configEntries }],
-        waitForLeaders: false,
-      });
-      await awaitLeaders(admin, [topic]);
+      const suffix = Object.values(settings).join('-').replace(',', '-');
+      const topic = `${name}.${suffix}`;
+      await createTopic(admin, topic, settings);
       return { topics: [topic] };
     },
     /** Publishes three records, and deletes those before an offset from the log. */
@@ -158,23 +159,17 @@ export async function openRebuild() {
       await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(before) }] });
     },
     registry,
-    states: async () =>
-      Object.fromEntries((await registry()).generations.map(({ number, state }) => [number, state])),
+    /** The state of each generation by its number. */
+    states: async () => {
+      const { generations } = await registry();
+      const states: Record<number, GenerationState> = {};
+      for (const { number, state } of generations) states[number] = state;
+      return states;
+    },
     /** Empties the control database, and stores these generations and the complete progress of the living ones. */
     storeGenerations: async (generations: Generation[]) => {
-      for (const { collectionName } of await control.collections())
-        await control.collection(collectionName).deleteMany({});
-      const active = generations.find(({ state }) => state === 'active')?.number ?? 0;
-      await generationsOf(control).insertOne({
-        _id: 'active',
-        form: storedForm,
-        generation: active,
-        since: longAgo,
-        revision: 7,
-        history: [],
-        generations,
-        lastNumber: Math.max(...generations.map(({ number }) => number)),
-      });
+      for (const collection of await control.collections()) await collection.deleteMany({});
+      await generationsOf(control).insertOne(registryOf(generations));
       const living = generations.filter(({ state }) => state !== 'dropped');
       for (const { number } of living) await storeProgress(number);
     },
@@ -215,9 +210,10 @@ export async function openRebuild() {
       await databaseOf(number).collection(`documents_${collectionsCreated}`).insertOne({});
     },
     countDocuments: async (number: number) => {
-      const collections = await databaseOf(number).collections();
-      const counts = await Promise.all(collections.map((collection) => collection.countDocuments()));
-      return counts.reduce((sum, count) => sum + count, 0);
+      let sum = 0;
+      for (const collection of await databaseOf(number).collections())
+        sum += await collection.countDocuments();
+      return sum;
     },
     setWatermark: (number: number, completeTo: Date) =>
       watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
@@ -228,24 +224,43 @@ export async function openRebuild() {
     },
     /** Removes all progress, so that a projector begins at the first record. */
     forgetProgress: async () => {
-      for (const collection of ['progress', 'watermarks'])
-        await control.collection(collection).deleteMany({});
+      await progressOf(control).deleteMany({});
+      await watermarksOf(control).deleteMany({});
     },
     /** The documents of the control database, by collection. */
     controlDocuments: async () => {
-      const collections = await control.collections();
-      const contents = await Promise.all(
-        collections.map(async (collection) => [
-          collection.collectionName,
-          await collection.find().sort({ _id: 1 }).toArray(),
-        ]),
-      );
-      return Object.fromEntries(contents) as object;
+      const documents: Record<string, object[]> = {};
+      for (const collection of await control.collections())
+        documents[collection.collectionName] = await collection.find().sort({ _id: 1 }).toArray();
+      return documents;
     },
     close: async () => {
       await log.disconnect();
       await environment.close();
     },
+  };
+}
+
+async function createTopic(admin: Admin, topic: string, settings: Record<string, string>) {
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+  const topics = [{ topic, numPartitions: 1, configEntries }];
+  await admin.createTopics({ topics, waitForLeaders: false });
+  await awaitLeaders(admin, [topic]);
+}
+
+/** The registry of these generations. It serves the active one, or 0 if there is none. */
+function registryOf(generations: Generation[]): GenerationRegistry {
+  const active = generations.find(({ state }) => state === 'active');
+  const numbers = generations.map(({ number }) => number);
+  return {
+    _id: 'active',
+    form: storedForm,
+    generation: active ? active.number : 0,
+    since: longAgo,
+    revision: 7,
+    history: [],
+    generations,
+    lastNumber: Math.max(...numbers),
   };
 }
 

@@ -37,32 +37,31 @@ export function memoryStore(
 ): Store {
   const documents = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
   const save = (kind: Kind, document: StoredDocument) => {
-    writeNumbers.set(document, String((lastWriteNumber += 1)).padStart(12, '0'));
+    lastWriteNumber += 1;
+    writeNumbers.set(document, String(lastWriteNumber).padStart(12, '0'));
     documents(kind).set(document._id, document);
   };
   /** Reads one document after another, each as it is at its own step. */
-  const readEach = async <T>(kind: Kind, ids: string[], pick: (document: StoredDocument) => T) => {
+  const readEach = async <T>(kind: Kind, ids: string[], choose: (document: StoredDocument) => T) => {
     const found: T[] = [];
     for (const id of new Set(ids)) {
       await pause(`read ${kind} ${id}`);
       const document = documents(kind).get(id);
-      if (document) found.push(structuredClone(pick(document)));
+      if (document) found.push(structuredClone(choose(document)));
     }
     return found;
   };
   const readKinds = async <T>(
     wanted: Map<Kind, Set<string>>,
-    pick: (kind: Kind, document: StoredDocument) => T,
+    choose: (kind: Kind, document: StoredDocument) => T,
   ) => {
     const read = async ([kind, ids]: [Kind, Set<string>]) => {
-      const found = await readEach(
-        kind,
-        [...ids],
-        (document) => [document._id, pick(kind, document)] as const,
-      );
-      return [kind, new Map(found)] as const;
+      const entryOf = (document: StoredDocument) => [document._id, choose(kind, document)] as const;
+      const entries = await readEach(kind, [...ids], entryOf);
+      return [kind, new Map(entries)] as const;
     };
-    return new Map(await Promise.all([...wanted].map(read)));
+    const byKind = await Promise.all([...wanted].map(read));
+    return new Map(byKind);
   };
   /**
    * Reads an index key by key. Each step reads the next key after the last one, even if other workers have written
@@ -75,15 +74,10 @@ export function memoryStore(
     label: string,
   ) => {
     const found: StoredDocument[] = [];
-    for (let after = ''; found.length < limit;) {
+    let after = '';
+    while (found.length < limit) {
       await pause(label);
-      const next = [...documents(kind).values()]
-        .map((document) => ({ document, key: keyOf(document) }))
-        .filter(
-          (entry): entry is { document: StoredDocument; key: string } =>
-            entry.key !== null && entry.key > after,
-        )
-        .sort((a, b) => (a.key < b.key ? -1 : 1))[0];
+      const next = nextEntry(documents(kind).values(), keyOf, after);
       if (!next) break;
       found.push(structuredClone(next.document));
       after = next.key;
@@ -100,12 +94,8 @@ export function memoryStore(
     readRevisions: (wanted) => readKinds(wanted, (_kind, { revision }) => revision),
     readFirstChildren: (kind, by, parents) => {
       const read: ReadChildren = async (filter, order, limit) => {
-        const valuesOf = (field: string) => {
-          const wanted = (filter as Record<string, { $in: string[] } | string>)[field] ?? '';
-          return typeof wanted === 'string' ? [wanted] : wanted.$in;
-        };
-        const ids = valuesOf(`state.${by.parentField}`);
-        const orgIds = valuesOf('orgId');
+        const ids = wantedValues(filter, `state.${by.parentField}`);
+        const orgIds = wantedValues(filter, 'orgId');
         const keyOf = (document: StoredDocument) => {
           const parentId = idIn(document.state, by.parentField);
           const isWanted = orgIds.includes(document.orgId ?? '') && ids.includes(parentId);
@@ -131,12 +121,15 @@ export function memoryStore(
         const { _id } = write.document;
         await pauseInBulk(`write ${kind} ${_id}`);
         const stored = documents(kind).get(_id);
-        // A join leaves out the state: the store removes the fragment that its upsert has inserted.
-        if (write.op === 'join' && !stored) conflicted.set(_id, null);
-        else if (applies(stored, write)) {
+        if (write.op === 'join' && !stored) {
+          // A join leaves out the state: the store removes the fragment that its upsert has inserted.
+          conflicted.set(_id, null);
+        } else if (applies(stored, write)) {
           logged.push(logWrite(oplog, documents(kind), _id));
           save(kind, written(stored, write));
-        } else conflicted.set(_id, `${kind} ${_id}`);
+        } else {
+          conflicted.set(_id, `${kind} ${_id}`);
+        }
       }
       if (writes.length > 0) await pauseInBulk(`acknowledge ${kind}`);
       const last = logged.at(-1);
@@ -159,7 +152,8 @@ export function memoryStore(
     saveFanOutCursor: async (kind, { id, version, tombstonePosition, isDeleted }, cursor) => {
       await pause(`save the fan-out cursor of ${kind} ${id}`);
       const document = documents(kind).get(id);
-      if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
+      if (document?.version !== version) return;
+      if ((document.deletedAt !== undefined) !== isDeleted) return;
       if (document.tombstonePosition?.offset !== tombstonePosition?.offset) return;
       if (document.tombstonePosition?.partition !== tombstonePosition?.partition) return;
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
@@ -169,6 +163,30 @@ export function memoryStore(
     readEnvelopes: (kind, ids) =>
       readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...stateOf(document, ['id']) })),
   };
+}
+
+type Entry = { key: string; document: StoredDocument };
+
+/** The entry of an index with the lowest key after another; null at the end. No document is in it whose key is null. */
+function nextEntry(
+  documents: Iterable<StoredDocument>,
+  keyOf: (document: StoredDocument) => string | null,
+  after: string,
+): Entry | null {
+  let next: Entry | null = null;
+  for (const document of documents) {
+    const key = keyOf(document);
+    if (key === null || key <= after) continue;
+    if (next === null || key < next.key) next = { key, document };
+  }
+  return next;
+}
+
+/** The values of a field that a filter accepts: one value, or those of `$in`. */
+function wantedValues(filter: object, field: string): string[] {
+  const wanted = (filter as Record<string, { $in: string[] } | string>)[field];
+  if (wanted === undefined) throw new Error(`the filter has no ${field}`);
+  return typeof wanted === 'string' ? [wanted] : wanted.$in;
 }
 
 /** Reads whole documents for an operator's repair, some at a time, each at its own step. */
@@ -201,11 +219,13 @@ const envelopeFields = [
 ] as const;
 
 /** The object with only these of its fields. */
-const pick = <T extends object, F extends keyof T>(of: T, fields: readonly F[]) =>
-  Object.fromEntries(fields.filter((name) => of[name] !== undefined).map((name) => [name, of[name]])) as Pick<
-    T,
-    F
-  >;
+function pick<T extends object, F extends keyof T>(of: T, fields: readonly F[]): Pick<T, F> {
+  const picked: Partial<T> = {};
+  for (const name of fields) {
+    if (of[name] !== undefined) picked[name] = of[name];
+  }
+  return picked as Pick<T, F>;
+}
 
 const stateOf = ({ state }: StoredDocument, fields: string[]) => state && { state: pick(state, fields) };
 
@@ -221,8 +241,11 @@ const referencedOf = (document: StoredDocument, fields: string[]): ReferencedEnt
   ...stateOf(document, fields),
 });
 
-const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
-  guard === null ? stored === undefined : !stored || stored.revision === guard;
+/** A guard of null admits only a new document. A guarded write inserts a document that is gone. */
+function applies(stored: StoredDocument | undefined, { guard }: Write): boolean {
+  if (stored === undefined) return true;
+  return guard !== null && stored.revision === guard;
+}
 
 function written(stored: StoredDocument | undefined, { op, document }: Write): StoredDocument {
   const copy = structuredClone(document) as StoredDocument;

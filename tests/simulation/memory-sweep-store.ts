@@ -25,14 +25,19 @@ export function memorySweepStore(
     matches: (of: StoredDocument) => boolean,
   ) => {
     await pause(`sweep ${kind}s`);
-    return structuredClone([...(data.get(kind)?.values() ?? [])].filter(matches)).sort(byId);
+    const documents = data.get(kind) ?? new Map<string, StoredDocument>();
+    const found = [...documents.values()].filter(matches);
+    return structuredClone(found).sort(byId);
   };
   const sweepable = (document: StoredDocument) => {
-    const { _id, orgId, version, position, tombstonePosition, revision: guard } = document;
-    return { _id, orgId, version, position, guard, ...(tombstonePosition && { tombstonePosition }) };
+    const { _id, orgId, version, position, tombstonePosition, revision } = document;
+    const entity = { _id, orgId, version, position, guard: revision };
+    return tombstonePosition ? { ...entity, tombstonePosition } : entity;
   };
-  const retention = ({ state, dataRetentionDays }: StoredDocument) =>
-    ((state ? state.dataRetentionDays : dataRetentionDays) ?? null) as number | null;
+  const retention = ({ state, dataRetentionDays }: StoredDocument) => {
+    const days = state ? state.dataRetentionDays : dataRetentionDays;
+    return (days ?? null) as number | null;
+  };
   const field = (document: StoredDocument, name: string) => document.state?.[name];
   const isIn = (ids: string[], orgId: string) => (document: StoredDocument) =>
     document.orgId === orgId && ids.includes(String(field(document, 'conversationId')));
@@ -46,23 +51,21 @@ export function memorySweepStore(
       return found ? retention(found) : null;
     },
     readConversations: async ({ id, orgId }, after, createdUpTo) => {
+      // With a bound, a page is a range of the sort keys; without one, it is a range of the ids.
       const keyOf = ({ _id, byCreated = '' }: StoredDocument) => (createdUpTo ? byCreated : _id);
-      const isWanted = (of: StoredDocument) =>
-        createdUpTo
-          ? field(of, 'channelId') === id && keyOf(of) < sortKey(new Date(createdUpTo.getTime() + 1), '')
-          : of.refs?.includes(refOf('channel', id));
-      const found = await find(
-        'conversation',
-        (of) => keyOf(of) > after && of.orgId === orgId && !!isWanted(of),
-      );
-      return found
-        .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-        .slice(0, pageSize)
-        .map((document) => ({
-          ...sweepable(document),
-          ...(document.state && { updatedAt: document.state.updatedAt as Date }),
-          key: keyOf(document),
-        }));
+      const isWanted = (of: StoredDocument) => {
+        if (!createdUpTo) return of.refs?.includes(refOf('channel', id)) === true;
+        const end = sortKey(new Date(createdUpTo.getTime() + 1), '');
+        return field(of, 'channelId') === id && keyOf(of) < end;
+      };
+      const isInPage = (of: StoredDocument) => of.orgId === orgId && keyOf(of) > after && isWanted(of);
+      const found = await find('conversation', isInPage);
+      const inOrder = found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+      return inOrder.slice(0, pageSize).map((document) => {
+        const conversation = { ...sweepable(document), key: keyOf(document) };
+        if (!document.state) return conversation;
+        return { ...conversation, updatedAt: document.state.updatedAt as Date };
+      });
     },
     readExpiredMessages: async (orgId, ids, upTo) => {
       const found = await find('message', isIn(ids, orgId));
@@ -75,12 +78,10 @@ export function memorySweepStore(
     },
     readOrphans: async (upTo) => {
       const found = await find('message', ({ orphanedAt }) => orphanedAt !== undefined && orphanedAt <= upTo);
-      return found
-        .slice(0, pageSize)
-        .map((document) => ({
-          ...sweepable(document),
-          conversationId: String(field(document, 'conversationId')),
-        }));
+      return found.slice(0, pageSize).map((document) => {
+        const conversationId = String(field(document, 'conversationId'));
+        return { ...sweepable(document), conversationId };
+      });
     },
     waitAgain: async (orphans, upTo, fields) => {
       const messages = data.get('message') ?? new Map<string, StoredDocument>();
@@ -94,14 +95,15 @@ export function memorySweepStore(
     },
     readIdsInDeadLetters: async (ids) => {
       await pause('sweep dead letters');
-      return new Set([...deadLetters].flatMap(({ subjects }) => subjects.filter((id) => ids.includes(id))));
+      const named = [...deadLetters].flatMap(({ subjects }) => subjects);
+      return new Set(named.filter((id) => ids.includes(id)));
     },
     hasUnnamedConversations: async () => false,
     eraseDeadLetters: async (ids, upTo) => {
       await pause('erase dead letters');
       for (const deadLetter of deadLetters) {
-        if (deadLetter.publishedAt <= upTo && deadLetter.subjects.some((id) => ids.includes(id)))
-          deadLetters.delete(deadLetter);
+        const namesOne = deadLetter.subjects.some((id) => ids.includes(id));
+        if (namesOne && deadLetter.publishedAt <= upTo) deadLetters.delete(deadLetter);
       }
     },
   };
