@@ -1,4 +1,4 @@
-import { named, parseManifests, podOf, useChart, type Values } from './chart.ts';
+import { containerOf, named, parseManifests, podOf, useChart, type Values, variablesOf } from './chart.ts';
 import { everything, required } from './example-values.ts';
 
 const chart = useChart();
@@ -13,9 +13,8 @@ test('an image has the common registry and digest unless its generation has a ta
     { number: 2, replicas: 1 },
   ];
   const manifests = await render({ ...required, image, generations });
-  const images = ['support-projector-g1', 'support-projector-g2', 'support-api'].map(
-    (name) => podOf(named(manifests, 'Deployment', name))?.spec.containers[0]?.image,
-  );
+  const deployments = ['support-projector-g1', 'support-projector-g2', 'support-api'];
+  const images = deployments.map((name) => containerOf(named(manifests, 'Deployment', name))?.image);
   const repository = 'mirror.example.com/support-read-models';
   expect(images).toEqual([`${repository}:1.0.0`, `${repository}@${digest}`, `${repository}@${digest}`]);
 });
@@ -37,18 +36,20 @@ test('a component may reset a value of all pods', async () => {
   });
   const fieldsOf = (name: string) => {
     const deployment = named(manifests, 'Deployment', name);
-    const { metadata, spec } = podOf(deployment) ?? {};
+    const pod = podOf(deployment);
+    if (!deployment || !pod) throw new Error(`there is no Deployment ${name}`);
+    const env = containerOf(deployment)?.env ?? [];
     return {
-      labels: Object.keys(metadata?.labels ?? {}).filter((label) => label.startsWith('azure')),
-      variables: spec?.containers[0]?.env?.filter(({ name: variable }) => variable === 'TZ').length,
-      ...pick(spec, 'affinity', 'tolerations', 'priorityClassName'),
-      ...pick(deployment?.spec, 'minReadySeconds', 'revisionHistoryLimit'),
+      labels: Object.keys(pod.metadata.labels).filter((label) => label.startsWith('azure')),
+      timeZones: env.filter((variable) => variable.name === 'TZ').length,
+      ...pick(pod.spec, 'affinity', 'tolerations', 'priorityClassName'),
+      ...pick(deployment.spec, 'minReadySeconds', 'revisionHistoryLimit'),
     };
   };
-  expect(fieldsOf('support-api')).toEqual({ labels: [], variables: 0, revisionHistoryLimit: 2 });
+  expect(fieldsOf('support-api')).toEqual({ labels: [], timeZones: 0, revisionHistoryLimit: 2 });
   expect(fieldsOf('support-projector-g1')).toEqual({
     labels: ['azure.workload.identity/use'],
-    variables: 1,
+    timeZones: 1,
     affinity: everything.affinity,
     tolerations: everything.tolerations,
     priorityClassName: everything.priorityClassName,
@@ -85,8 +86,8 @@ test('labels and annotations of the values reach every pod without replacing tho
 
 test('the console requires its token and admits only the named peers', async () => {
   const manifests = await render(everything);
-  const pod = podOf(named(manifests, 'Deployment', 'support-console'));
-  expect(pod?.spec.containers[0]).toMatchObject({
+  const container = containerOf(named(manifests, 'Deployment', 'support-console'));
+  expect(container).toMatchObject({
     command: ['node', 'services/console/main.ts'],
     env: expect.arrayContaining([
       { name: 'CONSOLE_HOST', value: '0.0.0.0' },
@@ -107,6 +108,6 @@ test('an HTTPRoute leads to the Service, and its host is that of the links in er
     hostnames: ['api.example.com'],
     rules: [{ backendRefs: [{ name: 'support-api', port: 80 }] }],
   });
-  const { env } = podOf(named(manifests, 'Deployment', 'support-api'))?.spec.containers[0] ?? {};
-  expect(env).toContainEqual({ name: 'API_BASE_URL', value: 'https://api.example.com' });
+  const variables = variablesOf(named(manifests, 'Deployment', 'support-api'));
+  expect(variables).toMatchObject({ API_BASE_URL: 'https://api.example.com' });
 });

@@ -22,8 +22,12 @@ type CustomResource = {
 };
 
 /** The name of a kind's file, as kubeconform's template `{{.ResourceKind}}{{.KindSuffix}}.json` has it. */
-const fileName = ({ group, version, kind }: Kind) =>
-  `${[kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase()}.json`;
+function fileName({ group, version, kind }: Kind): string {
+  const [shortGroup] = group.split('.');
+  // The core group has no name.
+  const parts = shortGroup ? [kind, shortGroup, version] : [kind, version];
+  return `${parts.join('-').toLowerCase()}.json`;
+}
 
 /** The schema of each kind of Kubernetes, by file name. A file contains all definitions to which it refers. */
 export function kubernetesSchemas(swagger: string): Record<string, Schema> {
@@ -34,13 +38,10 @@ export function kubernetesSchemas(swagger: string): Record<string, Schema> {
     const [kind] = kinds;
     // A definition of several kinds, such as DeleteOptions, does not describe an object.
     if (!kind || kinds.length > 1) continue;
-    const needed = reachableNames(name, strictDefinitions);
-    schemas[fileName(kind)] = {
-      $ref: `#/definitions/${name}`,
-      definitions: Object.fromEntries(
-        needed.map((neededName) => [neededName, strictDefinitions[neededName] as Schema]),
-      ),
-    };
+    const needed: Record<string, Schema | undefined> = {};
+    for (const reached of reachableNames(name, strictDefinitions))
+      needed[reached] = strictDefinitions[reached];
+    schemas[fileName(kind)] = { $ref: `#/definitions/${name}`, definitions: needed };
   }
   return schemas;
 }
@@ -48,12 +49,12 @@ export function kubernetesSchemas(swagger: string): Record<string, Schema> {
 /** The schema of each version of a custom resource, by file name. */
 export function customSchemas(definition: string): Record<string, Schema> {
   const { group, names, versions } = (parse(definition) as CustomResource).spec;
-  return Object.fromEntries(
-    versions.map(({ name, schema }) => [
-      fileName({ group, version: name, kind: names.kind }),
-      strict(schema.openAPIV3Schema),
-    ]),
-  );
+  const schemas: Record<string, Schema> = {};
+  for (const { name: version, schema } of versions) {
+    const file = fileName({ group, version, kind: names.kind });
+    schemas[file] = strict(schema.openAPIV3Schema);
+  }
+  return schemas;
 }
 
 /** A definition's name, and the names of all definitions to which it refers, directly or not. */
@@ -70,17 +71,21 @@ function reachableNames(name: string, definitions: Record<string, Schema>): stri
 /** A schema that refuses fields it does not know, as the API server does with strict validation. */
 function strict({ type, format, properties, items, additionalProperties, ...rest }: Schema): Schema {
   if (format === 'int-or-string') return { type: ['string', 'integer'] as unknown as string };
-  const isOpen = additionalProperties !== undefined || rest['x-kubernetes-preserve-unknown-fields'] === true;
-  const extra =
-    typeof additionalProperties === 'object' ? strict(additionalProperties) : additionalProperties;
-  return {
-    ...Object.fromEntries(Object.entries(rest).filter(([keyword]) => !keyword.startsWith('x-'))),
-    ...(type !== undefined && { type }),
-    ...(properties && { properties: mapValues(properties, strict) }),
-    ...(items && { items: strict(items) }),
-    ...(properties && !isOpen ? { additionalProperties: false } : { additionalProperties: extra ?? true }),
-  };
+  const result: Schema = {};
+  for (const [keyword, value] of Object.entries(rest)) {
+    if (!keyword.startsWith('x-')) result[keyword] = value;
+  }
+  if (type !== undefined) result.type = type;
+  if (properties) result.properties = mapValues(properties, strict);
+  if (items) result.items = strict(items);
+  if (typeof additionalProperties === 'object') result.additionalProperties = strict(additionalProperties);
+  else if (additionalProperties !== undefined) result.additionalProperties = additionalProperties;
+  else result.additionalProperties = !properties || rest['x-kubernetes-preserve-unknown-fields'] === true;
+  return result;
 }
 
-const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
+function mapValues<T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> {
+  const changed: Record<string, U> = {};
+  for (const [name, value] of Object.entries(values)) changed[name] = change(value);
+  return changed;
+}

@@ -52,26 +52,31 @@ async function serve(line: string, message: string, isKept = false): Promise<voi
 }
 
 /** The line of a step: the shell that prepares it, and the command with its placeholders replaced. */
-const lineOf = ({ command, as = {}, given }: Step) => {
-  const line = Object.entries(as).reduce((before, [from, to]) => before.replaceAll(from, to), command);
+function lineOf({ command, as = {}, given }: Step): string {
+  let line = command;
+  for (const [placeholder, value] of Object.entries(as)) line = line.replaceAll(placeholder, value);
   return given ? `${given}\n${line}` : line;
-};
+}
 
 async function perform(step: Step): Promise<void> {
   const line = lineOf(step);
   if (step.serves) return serve(line, step.serves, step.keep);
   const isEval = line.startsWith('eval ');
-  const addresses = isEval ? '; echo "KAFKA_BROKERS=$KAFKA_BROKERS"; echo "MONGODB_URL=$MONGODB_URL"' : '';
-  const { code, output } = await shell(`${line}${addresses}`, join(clone(), step.in ?? ''));
-  expect({ line, code, output: code === (step.code ?? 0) ? '' : output.slice(-3_000) }).toEqual({
-    line,
-    code: step.code ?? 0,
-    output: '',
-  });
-  const values = Object.entries(step.take ?? {}).map(([name, pattern]) => [name, pattern.exec(output)?.[0]]);
-  if (isEval) values.push(...[...output.matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]));
-  environment = { ...environment, ...(Object.fromEntries(values) as typeof environment) };
+  const { code, output } = await shell(
+    isEval ? `${line}${echoAddresses}` : line,
+    join(clone(), step.in ?? ''),
+  );
+  const expectedCode = step.code ?? 0;
+  if (code !== expectedCode)
+    throw new Error(`${line}: exit code ${code} instead of ${expectedCode}: ${output.slice(-3_000)}`);
+  for (const [name, pattern] of Object.entries(step.take ?? {}))
+    environment[name] = pattern.exec(output)?.[0];
+  if (!isEval) return;
+  for (const [, name = '', value] of output.matchAll(/^(\w+)=(.+)$/gm)) environment[name] = value;
 }
+
+/** Prints the variables that `eval` has set, because the shell of the next step does not have them. */
+const echoAddresses = '; echo "KAFKA_BROKERS=$KAFKA_BROKERS"; echo "MONGODB_URL=$MONGODB_URL"';
 
 test('the documented commands succeed one after another in a fresh clone', async () => {
   for (const step of steps) await perform(step);

@@ -14,16 +14,15 @@ const computed: Logged[] = [
   { path: 'shared/runtime/config.ts', level: 'warn', message: '… is not a setting; did you mean …?' },
 ];
 
-let logged: Logged[] = [];
+const logged: Logged[] = [];
 let rows: string[] = [];
 beforeAll(async () => {
-  const paths = (await Array.fromAsync(glob('{services,shared}/**/*.ts'))).filter(
-    (path) => !path.endsWith('.test.ts'),
-  );
-  const files = await Promise.all(
-    paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })),
-  );
-  logged = files.flatMap(({ path, text }) => loggedIn(path, text));
+  const paths = await Array.fromAsync(glob('{services,shared}/**/*.ts'));
+  for (const path of paths.sort()) {
+    if (path.endsWith('.test.ts')) continue;
+    const text = await readFile(path, 'utf8');
+    logged.push(...loggedIn(path, text));
+  }
   rows = rowsOf(await readFile('docs/log-messages.md', 'utf8'));
 });
 
@@ -39,41 +38,50 @@ function loggedIn(path: string, text: string): Logged[] {
   return calls;
 }
 
-function loggedBy(path: string, { expression, arguments: callArguments }: ts.CallExpression): Logged[] {
-  if (expression.getText() === 'logChanges' && callArguments[1])
-    return [{ path, level: 'debug', message: textOf(callArguments[1]) }];
-  if (!ts.isPropertyAccessExpression(expression)) return [];
-  const level = expression.name.text;
-  const lastArgument = callArguments.at(-1);
-  if (!levels.includes(level) || !/logger$/i.test(expression.expression.getText()) || !lastArgument)
-    return [];
-  return [{ path, level, message: textOf(lastArgument) }];
+function loggedBy(path: string, call: ts.CallExpression): Logged[] {
+  // Both kinds of calls have the message as their last argument.
+  const lastArgument = call.arguments.at(-1);
+  if (!lastArgument) return [];
+  const message = textOf(lastArgument);
+  if (call.expression.getText() === 'logChanges') return [{ path, level: 'debug', message }];
+  if (!ts.isPropertyAccessExpression(call.expression)) return [];
+  const { expression: receiver, name } = call.expression;
+  const isLogger = /logger$/i.test(receiver.getText());
+  return isLogger && levels.includes(name.text) ? [{ path, level: name.text, message }] : [];
 }
 
 /** The text of an expression, with `…` in place of each part that is not a literal. */
 function textOf(node: ts.Expression): string {
   if (ts.isStringLiteralLike(node)) return node.text;
-  if (ts.isTemplateExpression(node))
-    return `${node.head.text}${node.templateSpans.map(({ literal }) => `…${literal.text}`).join('')}`;
+  if (ts.isTemplateExpression(node)) {
+    const afterParts = node.templateSpans.map(({ literal }) => literal.text);
+    return [node.head.text, ...afterParts].join('…');
+  }
   if (ts.isBinaryExpression(node)) return textOf(node.left) + textOf(node.right);
   return '…';
 }
 
 /** The messages that begin a row of a table, and the items of the list of debug lines. */
 function rowsOf(page: string): string[] {
-  const cells = [...page.matchAll(/^\| (`[^`]+`(?:, `[^`]+`)*)/gm)].map(([, cell]) => String(cell));
+  const cells = firstGroups(/^\| (`[^`]+`(?:, `[^`]+`)*)/gm, page);
   const [, debugLines = ''] = page.split('\n## Debug lines\n');
-  const items = [...debugLines.matchAll(/^- (`[^`]+`)/gm)].map(([, item]) => String(item));
-  return [...cells, ...items].flatMap((codes) =>
-    [...codes.matchAll(/`([^`]+)`/g)].map(([, code]) => String(code)),
-  );
+  const items = firstGroups(/^- (`[^`]+`)/gm, debugLines);
+  return [...cells, ...items].flatMap(codesIn);
 }
 
-/** Whether a row names the message. In the row, `…` matches any text. */
-const namesMessage = (row: string, message: string) => patternOf(row).test(message);
+/** What the first group of the pattern matches, for each match. */
+const firstGroups = (pattern: RegExp, text: string) =>
+  [...text.matchAll(pattern)].map(([, found]) => String(found));
 
-const patternOf = (row: string) =>
-  new RegExp(`^${row.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`).replaceAll('…', '.*')}$`, 's');
+/** The texts in backticks. */
+const codesIn = (text: string) => firstGroups(/`([^`]+)`/g, text);
+
+/** Whether a row names the message. In the row, `…` matches any text. */
+function namesMessage(row: string, message: string): boolean {
+  const escaped = row.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  const pattern = escaped.replaceAll('…', '.*');
+  return new RegExp(`^${pattern}$`, 's').test(message);
+}
 
 const allMessages = () => [...logged.filter(({ message }) => message !== '…'), ...computed];
 
@@ -87,21 +95,21 @@ test('every row names a message that the code logs', () => {
 // additional characters.
 test('the code logs every message that a page quotes', async () => {
   const paths = await Array.fromAsync(glob('docs/{*,runbooks/*}.md'));
-  const pages = await Promise.all(paths.sort().map((path) => readFile(path, 'utf8')));
-  const quoted = pages.flatMap((page) =>
-    [...page.replace(/^ *```[^]*?^ *```$/gm, '').matchAll(/`([^`]+)`/g)]
-      .map(([, code = '']) => code.replace(/\s+/g, ' '))
-      .filter((code) => /^[a-z]+(?:[;:,]? \(?[a-z]+){3,}\)?$/.test(code)),
-  );
+  const quoted: string[] = [];
+  for (const path of paths.sort()) {
+    const page = await readFile(path, 'utf8');
+    const prose = page.replace(/^ *```[^]*?^ *```$/gm, '');
+    const codes = codesIn(prose).map((code) => code.replace(/\s+/g, ' '));
+    quoted.push(...codes.filter((code) => /^[a-z]+(?:[;:,]? \(?[a-z]+){3,}\)?$/.test(code)));
+  }
   const isLogged = (text: string) => allMessages().some(({ message }) => message.startsWith(text));
   expect(quoted.filter((text) => !isLogged(text))).toEqual([]);
   expect(quoted.length).toBeGreaterThan(10);
 });
 
 test('every message of the levels warn, error and fatal has a row', () => {
-  const missing = allMessages().filter(
-    ({ level, message }) => rowLevels.includes(level) && !rows.some((row) => namesMessage(row, message)),
-  );
+  const needRow = allMessages().filter(({ level }) => rowLevels.includes(level));
+  const missing = needRow.filter(({ message }) => !rows.some((row) => namesMessage(row, message)));
   expect(missing).toEqual([]);
 });
 
