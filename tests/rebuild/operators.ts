@@ -28,16 +28,15 @@ export function operatorsOf(rebuild: Rebuild) {
     rebuild.deps({ now: async () => now, by, onStep });
   const switching =
     (number: number, step: 'promote' | 'rollback') =>
-    (onStep?: OnStep, now = present, by = 'ann@host') =>
-      rebuild
-        .switchOnce(number, { step }, { onStep, now: async () => now, by })
-        .then(({ outcome }) => outcome as string);
+    async (onStep?: OnStep, now = present, by = 'ann@host'): Promise<string> => {
+      const changes = { onStep, now: async () => now, by };
+      const { outcome } = await rebuild.switchOnce(number, { step }, changes);
+      return outcome;
+    };
   const promote = switching(2, 'promote');
   const rollBack = switching(1, 'rollback');
-  const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true) =>
-    dropGeneration(depsAt(now, by, onStep), 2, { force, why: 'test', timeoutSeconds: 0 }).then(
-      (outcome) => outcome as string,
-    );
+  const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true): Promise<string> =>
+    dropGeneration(depsAt(now, by, onStep), 2, { force, why: 'test', timeoutSeconds: 0 });
   const compare = async () => {
     const cause = { by: 'bob@host', at: present, why: 'compared' };
     await changeRegistry(rebuild.control, storeReport(2, comparisonReport(), cause));
@@ -50,14 +49,8 @@ export function operatorsOf(rebuild: Rebuild) {
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
       await rebuild.insertDocument(number);
-      const ended = {
-        _id: `${number}`,
-        generation: number,
-        state: 'ended',
-        reason: 'killed',
-        at: longAgo,
-      } as const;
-      await rebuild.announceProjector(ended);
+      const ended = { generation: number, state: 'ended', reason: 'killed', at: longAgo } as const;
+      await rebuild.announceProjector({ _id: `${number}`, ...ended });
       const sample = { generation: number, at: longAgo, lagSeconds: 0, applied: 1 };
       await samplesOf(rebuild.control).insertOne({ _id: `${number}/1`, ...sample });
       await rebuild.deadLetter({ offset: number, at: later, generations: [number] });

@@ -11,15 +11,25 @@ afterEach(() => jest.useRealTimers());
 
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
 /** A store whose reads take 100 ms, and whose writes take 200 ms. */
 function slowStore(): Store {
-  const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const memory = memoryStore(emptyData());
   return {
     ...memory,
-    readCurrent: (...args) => wait(100).then(() => memory.readCurrent(...args)),
-    readRevisions: (...args) => wait(100).then(() => memory.readRevisions(...args)),
-    write: (...args) => wait(200).then(() => memory.write(...args)),
+    readCurrent: async (...args) => {
+      await wait(100);
+      return memory.readCurrent(...args);
+    },
+    readRevisions: async (...args) => {
+      await wait(100);
+      return memory.readRevisions(...args);
+    },
+    write: async (...args) => {
+      await wait(200);
+      return memory.write(...args);
+    },
   };
 }
 
@@ -42,10 +52,11 @@ describe('the stages of a group', () => {
   });
 
   test('count the time of overlapping calls once, even if a call fails', async () => {
-    const { store, end } = timeStore({
-      ...slowStore(),
-      readEntities: () => new Promise((_, reject) => setTimeout(() => reject(new Error()), 130)),
-    });
+    const readEntities = async () => {
+      await wait(130);
+      throw new Error('the store is away');
+    };
+    const { store, end } = timeStore({ ...slowStore(), readEntities });
     store.readEntities(new Map()).catch(() => undefined);
     await pass(50);
     void store.readRevisions(new Map());
@@ -98,7 +109,8 @@ test.each([-1, -(2 ** 63)])(
     const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
     const { end } = timeStore(slowStore());
     observeStages(stageSeconds, { records, arrival }, { begunMs: nowMs, firstPhase: end(), now: new Date() });
-    expect((await sumsOf(stageSeconds)).get('delivery')).toBe(0);
+    const seconds = await sumsOf(stageSeconds);
+    expect(seconds.get('delivery')).toBe(0);
   },
 );
 
@@ -113,5 +125,5 @@ test('a chunk that is fetched after the end of the former chunk has no queue tim
   const chunk = { records: [recordOf(created('tag', 'tag_1'), 0)], arrival: { fetchedMs, nextMs, takenMs } };
   observeStages(stageSeconds, chunk, { begunMs: takenMs, firstPhase: end(), now: new Date() });
   const seconds = await sumsOf(stageSeconds);
-  expect([seconds.get('queue'), seconds.get('prerequisites')]).toEqual([0, 0.01]);
+  expect(Object.fromEntries(seconds)).toMatchObject({ queue: 0, prerequisites: 0.01 });
 });

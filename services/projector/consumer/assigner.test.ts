@@ -2,9 +2,8 @@ import type { GroupMember } from 'kafkajs';
 import { memberMetadata } from '../../../shared/kafka/group-members.ts';
 import { assignPartitions } from './assigner.ts';
 
-const partitions = ['s.tags', 's.topics'].flatMap((topic) =>
-  [0, 1, 2].map((partition) => ({ topic, partition })),
-);
+const partitionsOf = (topic: string) => [0, 1, 2].map((partition) => ({ topic, partition }));
+const partitions = [...partitionsOf('s.tags'), ...partitionsOf('s.topics')];
 const member = (memberId: string, topics = ['s.tags', 's.topics']): GroupMember => ({
   memberId,
   memberMetadata: memberMetadata(topics),

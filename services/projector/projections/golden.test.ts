@@ -43,39 +43,47 @@ function typesOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(typesOf);
   if (value instanceof Date) return 'date';
   if (typeof value !== 'object' || value === null) return typeof value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typesOf(inner)]));
+  const types: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) types[name] = typesOf(inner);
+  return types;
 }
 
 type Schemas = { [K in Kind]: z.ZodType };
+type Documents = { [K in Kind]?: unknown };
+
+/** The entities to which `references` lead. */
+const referenced = [
+  living('contact'),
+  living('user'),
+  living('agent'),
+  living('tag'),
+  living('topic'),
+  living('channel', { dataRetentionDays: 30 }),
+  living('ticket'),
+  living('conversation', references.conversation),
+];
 
 /** The documents of this code: each kind alone, and with everything that it refers to. */
-function documents(schemas: Schemas = states, stateOf = distinctState) {
-  const referenced = [
-    living('contact'),
-    living('user'),
-    living('agent'),
-    living('tag'),
-    living('topic'),
-    living('channel', { dataRetentionDays: 30 }),
-    living('ticket'),
-    living('conversation', references.conversation),
-  ];
-  return Object.fromEntries(
-    kinds.map((kind) => {
-      const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
-      const state = schemas[kind].parse({ ...examples[kind], ...changes });
-      const sortKeys = (resources[kind].sortKeys as (stored: typeof state) => object)(state);
-      const alone = exampleJoin().whenJoined(kind, changes);
-      const joined = exampleJoin(...referenced).whenJoined(kind, changes);
-      const types = [0, 1, 2].map((variant) =>
-        typesOf(schemas[kind].parse(stateOf(schemas[kind], kind, variant))),
-      );
-      return [kind, { state, sortKeys, alone, joined, types }];
-    }),
-  );
+function documents(schemas: Schemas = states, stateOf = distinctState): Documents {
+  const byKind: Documents = {};
+  for (const kind of kinds) byKind[kind] = documentsOf(kind, schemas[kind], stateOf);
+  return byKind;
 }
 
-type Documents = { [K in Kind]?: unknown };
+function documentsOf(kind: Kind, schema: z.ZodType, stateOf: typeof distinctState): object {
+  const example = examples[kind];
+  const times = 'createdAt' in example ? { createdAt } : {};
+  const changes = { ...times, ...references[kind] };
+  const state = schema.parse({ ...example, ...changes });
+  const sortKeys = (resources[kind].sortKeys as (stored: unknown) => object)(state);
+  const alone = exampleJoin().whenJoined(kind, changes);
+  const joined = exampleJoin(...referenced).whenJoined(kind, changes);
+  const types = [0, 1, 2].map((variant) => {
+    const distinct = stateOf(schema, kind, variant);
+    return typesOf(schema.parse(distinct));
+  });
+  return { state, sortKeys, alone, joined, types };
+}
 
 const readDocuments = (path: string): Documents =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Documents) : {};
@@ -89,10 +97,11 @@ const recordedLast = readDocuments(presentPath);
 const isNewVersion = !existsSync(versionPath);
 
 /** The recorded documents of a kind. A new version may change anything, and a new kind has none. */
-const recordedOf = (kind: Kind): unknown[] =>
-  isNewVersion
-    ? []
-    : [recordedFirst, recordedLast].flatMap((recorded) => (kind in recorded ? [recorded[kind]] : []));
+function recordedOf(kind: Kind): unknown[] {
+  if (isNewVersion) return [];
+  const withKind = [recordedFirst, recordedLast].filter((recorded) => kind in recorded);
+  return withKind.map((recorded) => recorded[kind]);
+}
 
 /** A recorded state as MongoDB returns it: JSON has a text for each date. */
 const storedState = (recorded: unknown): object => {
@@ -104,17 +113,20 @@ const storedState = (recorded: unknown): object => {
 };
 
 /** The fields without which this code cannot read a recorded state: fields that it newly requires. */
-const unreadable = (kind: Kind): string[] =>
-  recordedOf(kind).flatMap((recorded) => {
-    const readBack = readState(kind, storedState(recorded));
-    return 'broken' in readBack ? [readBack.broken] : [];
-  });
+function unreadable(kind: Kind, recorded: unknown): string[] {
+  const readBack = readState(kind, storedState(recorded));
+  return 'broken' in readBack ? [readBack.broken] : [];
+}
 
 /** The fields that a kind's documents have lost, changed or newly require since a release of this version. */
-const broken = (kind: Kind): string[] => [
-  ...recordedOf(kind).flatMap((recorded) => documentChanges(recorded, actual[kind]).changed),
-  ...unreadable(kind),
-];
+function broken(kind: Kind): string[] {
+  const fields = new Set<string>();
+  for (const recorded of recordedOf(kind)) {
+    const { changed } = documentChanges(recorded, actual[kind]);
+    for (const field of [...changed, ...unreadable(kind, recorded)]) fields.add(field);
+  }
+  return [...fields];
+}
 
 beforeAll(() => {
   if (!mayWrite || kinds.some((kind) => broken(kind).length > 0)) return;
@@ -128,8 +140,8 @@ test.each(kinds)('documents of %s only gain fields within a projection version',
   const changed = broken(kind);
   if (changed.length > 0)
     throw new Error(
-      `${kind} documents have lost, changed or come to require ${[...new Set(changed)].join(', ')}: releases of projection version ${projectionVersion} ` +
-        'would read them wrongly. If that is meant, raise `projectionVersion` in shared/control/generations.ts, run this with ' +
+      `${kind} documents have lost, changed or come to require ${changed.join(', ')}: releases of projection version ` +
+        `${projectionVersion} would read them wrongly. If that is meant, raise \`projectionVersion\` in shared/control/generations.ts, run this with ` +
         'UPDATE_GOLDEN=1, and rebuild: docs/contributing.md says how such a change is deployed.',
     );
 });
