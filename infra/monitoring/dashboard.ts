@@ -10,6 +10,7 @@ const panelHeight = 8;
 /** Returns the dashboard in Grafana's format. `npm run docs` writes it as dashboard.json. */
 export function dashboardJson(): string {
   const panels: object[] = [];
+  // Where the next row begins.
   let y = 0;
   const add = (panel: object) => panels.push({ id: panels.length + 1, ...panel });
   for (const [title, row] of Object.entries(rows)) {

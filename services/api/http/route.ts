@@ -20,7 +20,7 @@ export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> })
    * Returns the cursor of the next page, or null on the last page. Only a list has a cursor. The result is right once
    * the first 256 K characters of the text have been read.
    */
-  nextCursor?: () => string | null;
+  readNextCursor?: () => string | null;
 };
 
 type RouteDeclaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {

@@ -55,8 +55,8 @@ export async function sendAnswer(
 /**
  * Links a list to its next page: the same request with another cursor. Does not use `Host`, which the client controls.
  */
-function linkNext(context: Context, { nextCursor }: Answer<unknown>, baseUrl = ''): void {
-  const cursor = nextCursor?.();
+function linkNext(context: Context, { readNextCursor }: Answer<unknown>, baseUrl = ''): void {
+  const cursor = readNextCursor?.();
   if (!cursor) return;
   const query = new URLSearchParams(context.querystring);
   query.set('startingAfter', cursor);

@@ -47,4 +47,4 @@ export async function* objectChunks<Item, Presented>(
 }
 
 /** The members of an object as JSON, without the braces around them. */
-const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1);
+export const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1);

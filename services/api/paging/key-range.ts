@@ -1,4 +1,3 @@
-import type { Document, Filter } from 'mongodb';
 import type { ServedIndex, ServedKind } from '../../../shared/documents/served-indexes.ts';
 import type { DateRange } from './date-range.ts';
 
@@ -50,14 +49,14 @@ type IndexedKind = { [K in ServedKind]: { kind: K; hint: ServedIndex<K> } }[Serv
 
 /** A query for one index range, as plain data: tests let MongoDB explain the same query. */
 export type RangeQuery = IndexedKind & {
-  /** Equality conditions on the index fields before the sort key. */
-  within: Filter<Document>;
+  /** The values of the index fields before the sort key: one value each, or `$in` several. */
+  equals: Record<string, string | { $in: string[] }>;
   field: SortField;
   direction: Direction;
   range: KeyRange;
 };
 
-type OldestFirst = IndexedKind & { within: RangeQuery['within']; after: string | null; from?: string | null };
+type OldestFirst = IndexedKind & { equals: RangeQuery['equals']; after: string | null; from?: string | null };
 
 /** The documents after the sort key `after`, all of them for null, in the order of their creation. */
 export const oldestFirst = ({ after, from = null, ...indexed }: OldestFirst): RangeQuery => ({

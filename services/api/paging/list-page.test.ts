@@ -1,3 +1,4 @@
+import { bufferedLengthMax } from '../http/send-answer.ts';
 import { listEnvelope } from './list-envelope.ts';
 import { type ItemWriter, streamPage } from './list-page.ts';
 
@@ -29,13 +30,13 @@ async function writeList(
     isFull: () => false,
     ...writer,
   });
-  if (!('chunks' in answer) || !answer.nextCursor) throw new Error('the page is not written in pieces');
-  const { chunks, nextCursor } = answer;
+  if (!('chunks' in answer) || !answer.readNextCursor) throw new Error('the page is not written in pieces');
+  const { chunks, readNextCursor } = answer;
   let text = '';
   let known: string | null = null;
   for await (const chunk of chunks) {
     text += chunk;
-    if (text.length > 262_144) known ??= nextCursor();
+    if (text.length > bufferedLengthMax) known ??= readNextCursor();
   }
   return { text, known };
 }

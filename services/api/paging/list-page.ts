@@ -3,7 +3,7 @@ import type { Answer, Scope } from '../http/route.ts';
 import { bufferedLengthMax } from '../http/send-answer.ts';
 import { readListed } from '../store/readable.ts';
 import { type CursorScope, decodeCursor, encodeCursor } from './cursor.ts';
-import { chunkLength } from './json-chunks.ts';
+import { chunkLength, membersOf } from './json-chunks.ts';
 import { listEnd, type ListEnvelope, listEnvelope } from './list-envelope.ts';
 import type { Page } from './page-query.ts';
 
@@ -64,29 +64,31 @@ export const answerPage = <Presented>({
   nextCursor,
 }: Pick<ListPage<unknown, Presented>, 'path' | 'presented' | 'nextCursor'>): Answer<
   ListEnvelope<Presented>
-> => ({ body: listEnvelope(path, presented, nextCursor), nextCursor: () => nextCursor });
+> => ({ body: listEnvelope(path, presented, nextCursor), readNextCursor: () => nextCursor });
 
 /** Writes the items of a page one after another, as pieces of JSON text. */
 export type ItemWriter<T, Presented> = {
   write: (item: T, presented: Presented) => AsyncIterable<string>;
   /** Whether the page has to end before its next item. */
   isFull: () => boolean;
-  /** The sort key of an item. */
+  /** The sort key of an item. Every item of a list has one, because the query is a range of sort keys. */
   keyOf: (item: T) => string | undefined;
 };
 
 /**
- * Answers with the same envelope, written item by item. The page ends after the item that fills it, or with which its
- * text passes `bufferedLengthMax`. So its last item, and the cursor, are known before the first byte is sent.
+ * Answers with the same envelope, written item by item. The page ends after the item that fills it. No item begins
+ * after `bufferedLengthMax` characters: `sendAnswer` holds that many before it sends the headers, among them the link
+ * to the next page, which depends on the last item.
  */
 export function streamPage<T, Presented>(
   { path, items, presented, nextCursor, cursorOf }: ListPage<T, Presented>,
   { write, isFull, keyOf }: ItemWriter<T, Presented>,
 ): Answer<ListEnvelope<Presented>> {
   let itemsBegun = 0;
-  const cursor = () => {
+  const readNextCursor = (): string | null => {
     const lastItem = items[itemsBegun - 1];
-    if (itemsBegun === items.length || lastItem === undefined) return nextCursor;
+    const areAllBegun = lastItem === undefined || itemsBegun === items.length;
+    if (areAllBegun) return nextCursor;
     const key = keyOf(lastItem);
     return key === undefined ? null : cursorOf(key);
   };
@@ -94,8 +96,11 @@ export function streamPage<T, Presented>(
     let yieldedLength = 0;
     let text = '{"object":"list","data":[';
     for (const [index, item] of items.entries()) {
-      if (itemsBegun > 0 && (isFull() || yieldedLength + text.length >= bufferedLengthMax)) break;
-      if (itemsBegun > 0) text += ',';
+      if (itemsBegun > 0) {
+        const writtenLength = yieldedLength + text.length;
+        if (isFull() || writtenLength >= bufferedLengthMax) break;
+        text += ',';
+      }
       itemsBegun += 1;
       for await (const piece of write(item, presented[index] as Presented)) {
         text += piece;
@@ -105,7 +110,7 @@ export function streamPage<T, Presented>(
         text = '';
       }
     }
-    yield `${text}],${JSON.stringify(listEnd(path, cursor())).slice(1)}`;
+    yield `${text}],${membersOf(listEnd(path, readNextCursor()))}}`;
   }
-  return { chunks: chunks(), nextCursor: cursor };
+  return { chunks: chunks(), readNextCursor };
 }

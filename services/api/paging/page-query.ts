@@ -13,7 +13,8 @@ export type PageQuery = RangeQuery & {
   limit: number;
   /**
    * A condition that does not narrow the index range, so MongoDB also examines entries that fail it. A page with a
-   * filter ends after `scanEntriesMax` entries; without one, MongoDB examines at most `limit + 2` for each range.
+   * filter ends after `scanEntriesMax` entries. Without a filter MongoDB examines at most `limit + 2` of each range:
+   * the items, one more, and the entry at which it seeks the range.
    */
   filter?: Filter<Document> | undefined;
   /** Fields to read besides the sort key. */
@@ -32,27 +33,29 @@ export type Page<T> = {
 const presentedFields = { state: 1, joined: 1 };
 
 /** The number of ranges that MongoDB merges: one for each combination of the values of the filters. */
-const countRanges = (within: RangeQuery['within']): number =>
-  Object.values(within as Record<string, string | { $in: unknown[] }>).reduce(
-    (count, value) => count * (typeof value === 'string' ? 1 : value.$in.length),
-    1,
-  );
+function countRanges(equals: RangeQuery['equals']): number {
+  let ranges = 1;
+  for (const value of Object.values(equals)) {
+    if (typeof value !== 'string') ranges *= value.$in.length;
+  }
+  return ranges;
+}
 
 /**
  * The entries of each scan. A filtered page scans its range twice, once for its end and once for its items. In each
  * scan, the seek to the start of each range examines one more entry.
  */
-const entriesPerScan = (scanEntriesMax: number, { within }: RangeQuery) =>
-  Math.floor(scanEntriesMax / 2) - countRanges(within);
+const entriesPerScan = (scanEntriesMax: number, { equals }: RangeQuery) =>
+  Math.floor(scanEntriesMax / 2) - countRanges(equals);
 
 /**
  * Throws unless the conditions and the sort key are the first fields of the index. Otherwise the page would not be one
  * range: MongoDB would read documents that it leaves out.
  */
-function requireOneRange({ kind, within, field, hint }: RangeQuery): void {
+function requireOneRange({ kind, equals, field, hint }: RangeQuery): void {
   const { collection, indexes } = resources[kind];
   const indexed = Object.keys(indexes.find(({ name }) => name === hint)?.key ?? {});
-  const conditions = Object.keys(within);
+  const conditions = Object.keys(equals);
   const first = indexed.slice(0, conditions.length);
   const isOneRange = conditions.every((name) => first.includes(name));
   if (isOneRange && indexed[conditions.length] === field) return;
@@ -63,10 +66,10 @@ function requireOneRange({ kind, within, field, hint }: RangeQuery): void {
 
 function createFind(query: RangeQuery, filter: Filter<Document>, projection: Document): FindCommand {
   requireOneRange(query);
-  const { kind, within, field, direction, range, hint } = query;
+  const { kind, equals, field, direction, range, hint } = query;
   return {
     find: resources[kind].collection,
-    filter: { ...within, [field]: range, ...filter },
+    filter: { ...equals, [field]: range, ...filter },
     sort: { [field]: direction === 'ascending' ? 1 : -1 },
     projection: { ...projection, [field]: 1 },
     hint,
@@ -76,7 +79,9 @@ function createFind(query: RangeQuery, filter: Filter<Document>, projection: Doc
 /** The `find` command of a page. */
 export function findPage(query: PageQuery): FindCommand {
   const { filter = {}, limit, projection = presentedFields } = query;
-  return { ...createFind(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
+  const find = createFind(query, filter, projection);
+  // The batch is larger than the limit. Otherwise MongoDB would leave the cursor open after the last item.
+  return { ...find, limit: limit + 1, batchSize: limit + 2 };
 }
 
 /** Finds, in the index only, the last entry that a page may examine, and the entry after it. */
@@ -87,8 +92,8 @@ export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindComma
 });
 
 /**
- * Reads a page in one reply of MongoDB. Large items, or the limit of a scan, can end the page before its limit, even
- * without items: further items may follow after `nextKey`. An empty page is valid only if its collection exists.
+ * Reads a page in one reply of MongoDB. The page may have fewer items than `limit`, even none, although others follow:
+ * large items and the limit of a scan end it early. Throws if the page is empty because its collection is gone.
  */
 export async function readPage<T extends Document>(store: StoreReader, query: PageQuery): Promise<Page<T>> {
   const scanEnd = query.filter ? await readScanEnd(store, query) : null;
@@ -99,7 +104,9 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
   );
   if (items.length === 0) await store.requireCollections();
   const lastKey = items.at(-1)?.[query.field] as string | undefined;
-  return { items, bytes, nextKey: isTruncated && lastKey !== undefined ? lastKey : scanEnd };
+  if (isTruncated && lastKey !== undefined) return { items, bytes, nextKey: lastKey };
+  // The scan limit has ended the page, or this is the last page, which has no `scanEnd`.
+  return { items, bytes, nextKey: scanEnd };
 }
 
 /** Returns the sort key of the last entry that may be examined; null if the range does not exceed the limit. */

@@ -146,7 +146,7 @@ export function threadOf(
 export const threadQuery = ({ orgId, conversationId, from }: Thread, after: string | null): RangeQuery =>
   oldestFirst({
     kind: 'message',
-    within: { 'state.conversationId': conversationId, orgId },
+    equals: { 'state.conversationId': conversationId, orgId },
     hint: 'thread',
     after,
     from,

@@ -52,7 +52,7 @@ const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
 });
 
 export const qaPageQuery = ({ orgId, limit, after }: PageRequest): PageQuery => ({
-  ...oldestFirst({ kind: 'qa', within: { orgId }, hint: 'created', after }),
+  ...oldestFirst({ kind: 'qa', equals: { orgId }, hint: 'created', after }),
   limit,
 });
 

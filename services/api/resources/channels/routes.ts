@@ -31,8 +31,8 @@ export const channelPageQuery = ({
   after,
 }: PageRequest & { type?: ChannelType | undefined }): PageQuery => {
   const range = type
-    ? oldestFirst({ kind: 'channel', within: { orgId, 'state.type': type }, hint: 'typeCreated', after })
-    : oldestFirst({ kind: 'channel', within: { orgId }, hint: 'created', after });
+    ? oldestFirst({ kind: 'channel', equals: { orgId, 'state.type': type }, hint: 'typeCreated', after })
+    : oldestFirst({ kind: 'channel', equals: { orgId }, hint: 'created', after });
   return { ...range, limit };
 };
 

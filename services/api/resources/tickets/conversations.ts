@@ -38,7 +38,7 @@ type RemainingConversations = { orgId: string; ticketId: string; after: string |
 
 /** The conversations of a ticket after a sort key; all of them for null. */
 export const remainingQuery = ({ orgId, ticketId, after }: RemainingConversations): RangeQuery =>
-  oldestFirst({ kind: 'conversation', within: { 'state.ticketId': ticketId, orgId }, hint: 'ticket', after });
+  oldestFirst({ kind: 'conversation', equals: { 'state.ticketId': ticketId, orgId }, hint: 'ticket', after });
 
 type ReadOptions = {
   orgId: string;

@@ -48,12 +48,13 @@ export function ticketPageQuery({
     : { from: updated.from ?? created.from, until: updated.until };
   const otherField: SortField = isByCreated ? 'byUpdated' : 'byCreated';
   const otherRange = isByCreated ? updated : created;
-  const hasStatus = statuses.length > 0;
-  const indexesByField = hasStatus ? indexes.withStatus : indexes.withoutStatus;
-  const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
+  const [status, ...otherStatuses] = statuses;
+  const indexesByField = status === undefined ? indexes.withoutStatus : indexes.withStatus;
+  const equals: PageQuery['equals'] = { orgId };
+  if (status !== undefined) equals['state.status'] = otherStatuses.length === 0 ? status : { $in: statuses };
   return {
     kind: 'ticket',
-    within: hasStatus ? { orgId, 'state.status': status } : { orgId },
+    equals,
     field,
     direction,
     range: keyRange(dateRange, { after, direction }),
