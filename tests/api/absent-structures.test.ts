@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import { manifestOf } from '../../shared/control/manifest.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
@@ -36,46 +36,66 @@ const answers = () =>
 
 type Change = (store: TestStore) => Promise<unknown>;
 
-const setHidden =
-  (hidden: boolean): Change =>
-  ({ database }) =>
-    database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
+/** A structure of the store, its loss, and its restoration. */
+type Case = { structure: string; lose: Change; restore: Change };
+
+const setHidden = ({ database }: TestStore, hidden: boolean) =>
+  database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
+
 /** Accepts a restored collection of the control database, as an operator's command does. */
 const acceptAsItIs = async ({ control }: TestStore) => {
   const collections = await readCollections(control);
-  await changeRegistry(control, (registry) => ({
-    ...registry,
-    manifest: manifestOf(collections, Object.keys(registry.manifest ?? {})),
-  }));
+  await changeRegistry(control, (registry) => {
+    const listed = Object.keys(registry.manifest ?? {});
+    return { ...registry, manifest: manifestOf(collections, listed) };
+  });
 };
+
 /** The documents of the collection that a case has dropped. */
 let dropped: Document[] = [];
-const lostCollection = (databaseName: 'database' | 'control', name: string): [string, Change, Change] => [
-  name,
-  async (store) => {
-    dropped = await store[databaseName].collection(name).find().toArray();
-    await store[databaseName].dropCollection(name);
-  },
-  async (store) => {
-    await ensureIndexes(store.database);
-    if (dropped.length > 0) await store[databaseName].collection(name).insertMany(dropped);
-    else await store[databaseName].createCollection(name);
-    if (databaseName === 'control') await acceptAsItIs(store);
-  },
-];
 
-test.each<[string, Change, Change]>([
-  ...['tickets', 'conversations', 'messages', 'channels', 'qas', 'apiKeys'].map((name) =>
-    lostCollection('database', name),
-  ),
-  ...['generations', 'watermarks', 'blocked_keys'].map((name) => lostCollection('control', name)),
-  [
-    'the index tickets.updated',
-    ({ database }) => database.collection('tickets').dropIndex('updated'),
-    ({ database }) => ensureIndexes(database),
-  ],
-  ['the index tickets.updated, which is hidden', setHidden(true), setHidden(false)],
-])('every answer that needs %s is an error without it', async (_, lose, restore) => {
+async function dropCollection(database: Db, name: string): Promise<void> {
+  dropped = await database.collection(name).find().toArray();
+  await database.dropCollection(name);
+}
+
+async function restoreCollection(database: Db, name: string): Promise<void> {
+  if (dropped.length > 0) await database.collection(name).insertMany(dropped);
+  else await database.createCollection(name);
+}
+
+const dataCollection = (name: string): Case => ({
+  structure: name,
+  lose: ({ database }) => dropCollection(database, name),
+  restore: async ({ database }) => {
+    await ensureIndexes(database);
+    await restoreCollection(database, name);
+  },
+});
+
+const controlCollection = (name: string): Case => ({
+  structure: name,
+  lose: ({ control }) => dropCollection(control, name),
+  restore: async (store) => {
+    await restoreCollection(store.control, name);
+    await acceptAsItIs(store);
+  },
+});
+
+test.each<Case>([
+  ...['tickets', 'conversations', 'messages', 'channels', 'qas', 'apiKeys'].map(dataCollection),
+  ...['generations', 'watermarks', 'blocked_keys'].map(controlCollection),
+  {
+    structure: 'the index tickets.updated',
+    lose: ({ database }) => database.collection('tickets').dropIndex('updated'),
+    restore: ({ database }) => ensureIndexes(database),
+  },
+  {
+    structure: 'the index tickets.updated, which is hidden',
+    lose: (store) => setHidden(store, true),
+    restore: (store) => setHidden(store, false),
+  },
+])('every answer that needs $structure is an error without it', async ({ lose, restore }) => {
   const before = await answers();
   expect(before.map(({ status }) => status)).not.toContain(503);
   await lose(api.store);
@@ -126,9 +146,8 @@ test('concurrent requests that find nothing share a check that their collection 
   await eventually(async () => (await api.get('/v1/tickets')).status === 200);
   api.commands.splice(0);
   const paths = Array.from({ length: 20 }, (_, index) => `/v1/tickets/ti_none_${index}`);
-  expect(await Promise.all(paths.map((path) => answer(path)))).toEqual(
-    paths.map(() => ({ status: 404, code: 'ticket_not_found' })),
-  );
+  const notFound = await Promise.all(paths.map((path) => answer(path)));
+  expect(notFound).toEqual(paths.map(() => ({ status: 404, code: 'ticket_not_found' })));
   const checks = api.commands.filter(({ commandName }) => commandName === 'listCollections');
   expect(checks.length).toBeLessThan(10);
 });

@@ -9,14 +9,21 @@ import * as build from './builders.ts';
 import { errorOf, listOf, mongoUrl, startApi, useApi } from './test-api.ts';
 
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');
-const tokens = Array.from({ length: 20 }, (_, index) => `svc_live_many${index}`);
 const archived = { archivedAt: build.at };
 const ofB = { orgId: 'org_b' };
+
+/** Tokens of one key each. */
+const owned = Array.from({ length: 20 }, (_, index) => {
+  const token = `svc_live_many${index}`;
+  return { token, hash: sha256(token), caller: { keyId: `key_many${index}`, orgId: 'org_a' } };
+});
+
 /** Several keys with one token. */
 const manyKeys = (token: string, length: number, fields: object) =>
-  Array.from({ length }, (_, index) =>
-    build.apiKey(token, { id: `key_${token}${String(index).padStart(3, '0')}`, ...fields }),
-  );
+  Array.from({ length }, (_, index) => {
+    const id = `key_${token}${String(index).padStart(3, '0')}`;
+    return build.apiKey(token, { id, ...fields });
+  });
 
 const api = useApi({
   ticket: [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_b' }, ofB)],
@@ -35,7 +42,7 @@ const api = useApi({
     ...manyKeys('svc_live_hidden', 25, archived),
     build.apiKey('svc_live_hidden', { id: 'key_zzz' }),
     ...manyKeys('svc_live_crowd', 25, {}),
-    ...tokens.map((token, index) => build.apiKey(token, { id: `key_many${index}` })),
+    ...owned.map(({ token, caller }) => build.apiKey(token, { id: caller.keyId })),
   ],
 });
 
@@ -44,6 +51,13 @@ beforeAll(async () => {
   const deleted = { ...block, _id: sha256('svc_live_deleted'), keyId: 'key_d1' };
   await blockedKeys(api.store.control).insertMany([{ ...block, _id: 'key_b2' }, deleted]);
 });
+
+/** The callers with these hashes of tokens, in one look-up. */
+function lookUp(hashes: string[]) {
+  const { control, database } = api.store;
+  const snapshot = { authDatabase: database } as ReadSnapshot;
+  return findCallers(control, snapshot, hashes, readOptions());
+}
 
 const refusals = async () => {
   const { values } = await api.metrics.authFailuresCounted.get();
@@ -71,61 +85,46 @@ test.each([
 });
 
 test('the first active key by id represents a token of several keys of one organization', async () => {
-  const { control, database } = api.store;
-  const snapshot = { authDatabase: database } as ReadSnapshot;
   const hash = sha256('svc_live_twice');
-  const callers = await findCallers(control, snapshot, [hash], readOptions());
+  const callers = await lookUp([hash]);
   expect(callers.get(hash)).toEqual({ keyId: 'key_w1', orgId: 'org_a' });
   const answer = await api.get('/v1/tickets', { token: 'svc_live_twice' });
   expect(listOf(answer).data.map(({ id }) => id)).toEqual(['ti_1']);
 });
 
 test('a token of many keys does not hide the other tokens of its look-up', async () => {
-  const { control, database } = api.store;
-  const snapshot = { authDatabase: database } as ReadSnapshot;
-  const wanted = ['svc_live_hidden', 'svc_live_crowd', ...tokens].map(sha256);
-  const callers = await findCallers(control, snapshot, wanted, readOptions());
-  expect(wanted.map((hash) => callers.get(hash))).toEqual([
-    'shared_token',
-    'shared_token',
-    ...tokens.map((_, index) => ({ keyId: `key_many${index}`, orgId: 'org_a' })),
-  ]);
+  const hidden = sha256('svc_live_hidden');
+  const crowd = sha256('svc_live_crowd');
+  const callers = await lookUp([hidden, crowd, ...owned.map(({ hash }) => hash)]);
+  expect([callers.get(hidden), callers.get(crowd)]).toEqual(['shared_token', 'shared_token']);
+  for (const { hash, caller } of owned) expect(callers.get(hash)).toEqual(caller);
   // A reply for two tokens does not reach the second one.
-  for (const [index, token] of tokens.entries()) {
-    const callersOfTwo = await findCallers(
-      control,
-      snapshot,
-      [sha256('svc_live_hidden'), sha256(token)],
-      readOptions(),
-    );
-    expect([...callersOfTwo.values()]).toEqual([
-      'shared_token',
-      { keyId: `key_many${index}`, orgId: 'org_a' },
-    ]);
+  for (const { hash, caller } of owned) {
+    const callersOfTwo = await lookUp([hidden, hash]);
+    expect([...callersOfTwo.values()]).toEqual(['shared_token', caller]);
   }
 });
 
 test('one look-up finds the keys of twenty tokens', async () => {
-  const { control, database } = api.store;
-  const snapshot = { authDatabase: database } as ReadSnapshot;
-  const callers = await findCallers(control, snapshot, tokens.map(sha256), readOptions());
-  expect(tokens.map((token) => callers.get(sha256(token)))).toEqual(
-    tokens.map((_, index) => ({ keyId: `key_many${index}`, orgId: 'org_a' })),
-  );
+  const callers = await lookUp(owned.map(({ hash }) => hash));
+  expect(owned.map(({ hash }) => callers.get(hash))).toEqual(owned.map(({ caller }) => caller));
 });
 
+/** A client, and the collections that it queries; undefined for each other command. */
+function monitoredClient(name: string) {
+  const client = monitorCommands(createMongo(mongoUrl(), name));
+  const finds: unknown[] = [];
+  client.on('commandStarted', ({ command }) => finds.push(command.find));
+  return { client, finds };
+}
+
 test('the look-up of keys has its own connections, so slow reads of data do not delay it', async () => {
-  const clients = ['data', 'auth'].map((name) => {
-    const client = monitorCommands(createMongo(mongoUrl(), name));
-    const finds: unknown[] = [];
-    client.on('commandStarted', ({ command }) => finds.push(command.find));
-    return { client, finds };
-  });
-  const [data, auth] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  const data = monitoredClient('data');
+  const auth = monitoredClient('auth');
   const replica = await startApi({ ...api.store, client: data.client, authClient: auth.client });
   const { status } = await replica.get('/v1/tickets');
   await replica.close();
-  for (const { client } of clients) await client.close();
+  for (const { client } of [data, auth]) await client.close();
   expect(status).toBe(200);
   expect(data.finds.filter((collection) => collection !== undefined)).toEqual(['tickets']);
   expect(auth.finds).toEqual(expect.arrayContaining(['apiKeys', 'blocked_keys', 'watermarks']));

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { eventually } from '../support/eventually.ts';
+import { eventually, succeeds } from '../support/eventually.ts';
 import { residentBytes } from '../support/memory.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
@@ -25,18 +25,21 @@ const isAdmitted = (socket: Socket) =>
     socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 
+/** Opens a connection; null if the API closes it during its handshake. */
+const tryOpen = (apiProcess: ApiProcess, isTls = apiProcess.isTls, from?: string): Promise<Socket | null> =>
+  open(apiProcess, isTls, from).catch(() => null);
+
 /** Whether a further connection is closed at once, before or after its handshake. */
-const isRefused = (apiProcess: ApiProcess): Promise<boolean> =>
-  open(apiProcess).then(
-    async (socket) => !(await isAdmitted(socket)),
-    () => true,
-  );
+async function isRefused(apiProcess: ApiProcess): Promise<boolean> {
+  const socket = await tryOpen(apiProcess);
+  return socket === null || !(await isAdmitted(socket));
+}
 
 /** Opens connections until all are admitted; connections that are still closing may count at first. */
 async function holdAll(apiProcess: ApiProcess, count: number, from?: string): Promise<Socket[]> {
   const held: Socket[] = [];
   while (held.length < count) {
-    const socket = await open(apiProcess, apiProcess.isTls, from).catch(() => null);
+    const socket = await tryOpen(apiProcess, apiProcess.isTls, from);
     if (socket && (await isAdmitted(socket))) held.push(socket);
   }
   return held;
@@ -63,10 +66,8 @@ describe('idle connections', () => {
     // Connections of each kind that were opened and closed no longer count.
     for (let round = 0; round < 30; round += 1) {
       for (const isTls of [true, false]) {
-        await open(small, isTls).then(
-          (socket) => socket.destroy(),
-          () => undefined,
-        );
+        const socket = await tryOpen(small, isTls);
+        socket?.destroy();
       }
     }
     const held = await holdAll(small, 20);
@@ -74,12 +75,7 @@ describe('idle connections', () => {
     expect(await isRefused(small)).toBe(true);
     expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
     for (const socket of held) socket.destroy();
-    await eventually(() =>
-      expectAnswering(small).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await eventually(() => succeeds(expectAnswering(small)));
   });
 
   test('from one address are closed above its limit, except those of trusted proxies', async () => {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { mebibyte, peakMegabytes, residentBytes } from '../support/memory.ts';
@@ -12,7 +13,6 @@ const organizations = 20;
 const messages = 12;
 const connectionsPerOrganization = 8;
 
-const orgOf = (index: number) => `org_large_${index}`;
 const tokenOf = (index: number | string) => `svc_live_large${index}`;
 
 /** The lengths of two threads. */
@@ -25,49 +25,47 @@ const apis = useApiProcesses({
 let api: ApiProcess;
 
 beforeAll(async () => {
-  const { database } = apis.store;
+  const content = '漢'.repeat(300_000);
   for (let org = 0; org < organizations; org += 1) {
-    const orgId = orgOf(org);
-    await build.store(database, 'apiKey', [build.apiKey(tokenOf(org), { id: `key_${org}` }, { orgId })]);
-    await build.store(database, 'conversation', [build.conversation({ id: `conv_${org}` }, { orgId })]);
-    const content = '漢'.repeat(300_000);
+    const owner = { orgId: `org_large_${org}` };
+    const conversationId = `conv_${org}`;
     const stored = Array.from({ length: messages }, (_, index) =>
-      build.message({ id: `msg_${org}_${index}`, conversationId: `conv_${org}`, content }, { orgId }),
+      build.message({ id: `msg_${org}_${index}`, conversationId, content }, owner),
     );
-    await build.store(database, 'message', stored);
+    await build.fill(apis.store.database, {
+      apiKey: [build.apiKey(tokenOf(org), { id: `key_${org}` }, owner)],
+      conversation: [build.conversation({ id: conversationId }, owner)],
+      message: stored,
+    });
   }
   api = await apis.startServing();
 });
 
 afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(api))} MB resident at most\n`));
 
-/**
- * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.
- */
-const leaveUnread = async (org: number) => {
+/** Sends requests of an organization that never reads the responses. Resolves when each response has begun. */
+const leaveUnread = (org: number): Promise<Socket[]> => {
   const requests = Array.from({ length: connectionsPerOrganization }, () =>
     holdUnread(api, `/v1/conversations/conv_${org}`, tokenOf(org)),
   );
-  const sockets = await Promise.all(requests);
-  return () => sockets.forEach((socket) => socket.destroy());
+  return Promise.all(requests);
 };
 
 test('an organization gets its data in bounded memory while all others leave responses unread', async () => {
   // The API does not know this organization yet.
-  const { database } = apis.store;
-  const orgId = 'org_new';
-  await build.store(database, 'apiKey', [build.apiKey(tokenOf('new'), { id: 'key_new' }, { orgId })]);
-  await build.store(database, 'ticket', [build.ticket({ id: 'ti_new' }, { orgId })]);
-  const headers = { Authorization: `Bearer ${tokenOf('new')}` };
-  const releases = await Promise.all(Array.from({ length: organizations }, (_, org) => leaveUnread(org)));
-  const page = await ask(api, '/v1/tickets?limit=100', { headers });
-  expect({ status: page.status, items: (JSON.parse(page.text) as { data: unknown[] }).data.length }).toEqual({
-    status: 200,
-    items: 1,
+  const owner = { orgId: 'org_new' };
+  await build.fill(apis.store.database, {
+    apiKey: [build.apiKey(tokenOf('new'), { id: 'key_new' }, owner)],
+    ticket: [build.ticket({ id: 'ti_new' }, owner)],
   });
+  const headers = { Authorization: `Bearer ${tokenOf('new')}` };
+  const unread = await Promise.all(Array.from({ length: organizations }, (_, org) => leaveUnread(org)));
+  const page = await ask(api, '/v1/tickets?limit=100', { headers });
+  expect(page.status).toBe(200);
+  expect(JSON.parse(page.text)).toMatchObject({ data: [{ id: 'ti_new' }] });
   expect((await ask(api, '/health')).status).toBe(200);
   expect(peakMegabytes(api)).toBeLessThan(residentMegabytesMax);
-  for (const release of releases) release();
+  for (const socket of unread.flat()) socket.destroy();
   await eventually(async () => (await metricOf(api, 'api_answers_bytes')) === 0);
   expect(await metricOf(api, 'api_reads_in_progress')).toBe(0);
   expect(await metricOf(api, 'api_reads_waiting')).toBe(0);

@@ -4,7 +4,7 @@ import { useOpened } from '../support/use-opened.ts';
 import * as build from './builders.ts';
 import { enumerated } from './every-route.ts';
 import { begin } from './requests.ts';
-import { errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
+import { type Answer, errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
 
 /** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */
 const suffixes = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', '_', '0'];
@@ -12,35 +12,36 @@ const count = 240;
 const idOf = (prefix: string, index: number) => `${prefix}${suffixes[index % suffixes.length]}${index}`;
 const instantOf = (step: number) => new Date(Date.UTC(2026, 0, 1) + step * 700).toISOString();
 
-const tickets = Array.from({ length: count }, (_, index) =>
-  build.ticket({
+const indexes = Array.from({ length: count }, (_, index) => index);
+const tickets = indexes.map((index) => {
+  const createdStep = index % 20;
+  const updatedStep = createdStep + ((index * 11) % 30);
+  return build.ticket({
     id: idOf('ti_', index),
-    status: ticketStatuses[(index * 7) % 5],
-    createdAt: instantOf(index % 20),
-    updatedAt: instantOf((index % 20) + ((index * 11) % 30)),
-  }),
+    status: ticketStatuses[(index * 7) % ticketStatuses.length],
+    createdAt: instantOf(createdStep),
+    updatedAt: instantOf(updatedStep),
+  });
+});
+const createdAt = (index: number) => instantOf(index % 13);
+const messages = indexes.map((index) =>
+  build.message({ id: idOf('msg_', index), createdAt: createdAt(index) }),
 );
-const messages = Array.from({ length: count }, (_, index) =>
-  build.message({ id: idOf('msg_', index), createdAt: instantOf(index % 13) }),
-);
-const qas = Array.from({ length: count }, (_, index) =>
-  build.qa({ id: idOf('qa', index), createdAt: instantOf(index % 13) }),
-);
-const channels = Array.from({ length: count }, (_, index) =>
-  build.channel({
-    id: idOf('chan_', index),
-    type: index % 3 ? 'form' : 'chatbot',
-    createdAt: instantOf(index % 13),
-  }),
-);
+const qas = indexes.map((index) => build.qa({ id: idOf('qa', index), createdAt: createdAt(index) }));
+const channels = indexes.map((index) => {
+  const type = index % 3 === 0 ? 'chatbot' : 'form';
+  return build.channel({ id: idOf('chan_', index), type, createdAt: createdAt(index) });
+});
 
+type Dates = { createdAt: Date; updatedAt: Date };
 type Keyed = { _id: string; byCreated?: string; byUpdated?: string };
 
 /** The ids in the byte order of a sort key. */
-const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreated') =>
-  documents
-    .toSorted((a, b) => Buffer.compare(Buffer.from(a[field] ?? ''), Buffer.from(b[field] ?? '')))
-    .map(({ _id }) => _id);
+function inOrder(documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreated'): string[] {
+  const bytesOf = (document: Keyed) => Buffer.from(document[field] ?? '');
+  const sorted = documents.toSorted((a, b) => Buffer.compare(bytesOf(a), bytesOf(b)));
+  return sorted.map(({ _id }) => _id);
+}
 
 const otherOrganization = { orgId: 'org_b' };
 /** An id with the characters that separate the links of a `Link` header. */
@@ -64,14 +65,18 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
     return sort.startsWith('-') ? ids.reverse() : ids;
   };
 
-  test.each([1, 7, 20, 100])(
-    'returns each ticket once in pages of %d, with ties in the order of ids',
-    async (limit) => {
-      const open = tickets.filter(({ state }) => state.status === 'open');
-      // Pages of one item take long, so they read only the open tickets.
-      const filter = limit === 1 ? '&status=open' : '';
+  // Pages of one item take long, so they read only the open tickets.
+  const open = tickets.filter(({ state }) => state.status === 'open');
+  test.each([
+    { limit: 1, filter: '&status=open', chosen: open },
+    { limit: 7, filter: '', chosen: tickets },
+    { limit: 20, filter: '', chosen: tickets },
+    { limit: 100, filter: '', chosen: tickets },
+  ])(
+    'returns each ticket once in pages of $limit, with ties in the order of ids',
+    async ({ limit, filter, chosen }) => {
       const ids = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
-      expect(ids).toEqual(ordered(limit === 1 ? open : tickets));
+      expect(ids).toEqual(ordered(chosen));
     },
   );
 
@@ -79,71 +84,86 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
     'returns only the tickets between two instants of %s',
     async (date) => {
       const from = '2026-01-01T00:00:03Z';
+      // This bound includes all instants of its second.
       const to = '2026-01-01T00:00:09Z';
-      const chosen = tickets.filter(
-        ({ state }) => state[date] >= new Date(from) && state[date] < new Date('2026-01-01T00:00:10Z'),
-      );
+      const end = '2026-01-01T00:00:10Z';
+      const chosen = tickets.filter(({ state }) => {
+        const instant = state[date];
+        return instant >= new Date(from) && instant < new Date(end);
+      });
       expect(chosen.length).toBeGreaterThan(10);
       const path = `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`;
       expect(await readAllPages(api.get, path, 7)).toEqual(ordered(chosen));
-      const open = chosen.filter(({ state }) => state.status !== 'closed');
-      const statuses = ticketStatuses.flatMap((status) => (status === 'closed' ? [] : [`&status=${status}`]));
-      expect(await readAllPages(api.get, path + statuses.join(''), 7)).toEqual(ordered(open));
+      const unclosed = chosen.filter(({ state }) => state.status !== 'closed');
+      const statuses = ticketStatuses.filter((status) => status !== 'closed');
+      const filter = statuses.map((status) => `&status=${status}`).join('');
+      expect(await readAllPages(api.get, path + filter, 7)).toEqual(ordered(unclosed));
     },
   );
 
   describe('with a bound on the other date', () => {
     const scanEntriesMax = 100;
     const scanning = useOpened(() => startApi(api.store, { bounds: { scanEntriesMax } }));
-    const [date, by, steps] = sort.endsWith('createdAt')
-      ? (['updatedAt', 'gte', [99, 44, 4]] as const)
-      : (['createdAt', 'lte', [-99, 1, 15]] as const);
+    /** Bounds that no tickets, few tickets and many tickets match. */
+    const bounds = sort.endsWith('createdAt')
+      ? [99, 44, 4].map((step) => ({
+          bound: `updatedAt[gte]=${instantOf(step)}`,
+          isWithin: (dates: Dates) => dates.updatedAt >= new Date(instantOf(step)),
+        }))
+      : [-99, 1, 15].map((step) => ({
+          bound: `createdAt[lte]=${instantOf(step)}`,
+          isWithin: (dates: Dates) => dates.createdAt <= new Date(instantOf(step)),
+        }));
 
-    const threeStatuses = ticketStatuses.slice(0, 3);
-    test.each(
-      [ticketStatuses, threeStatuses].flatMap((statuses) =>
-        steps.map((step) => ({
-          statuses,
-          bound: instantOf(step),
-          ranges: statuses === threeStatuses ? 3 : 1,
-        })),
-      ),
-    )('returns each ticket once although a page scans few entries: $bound, $statuses', async (search) => {
-      const { statuses, bound, ranges } = search;
-      const limit = new Date(bound);
-      const inRanges = tickets.filter(({ state }) => statuses.includes(state.status));
-      const chosen = inRanges.filter(({ state }) =>
-        by === 'gte' ? state[date] >= limit : state[date] <= limit,
-      );
-      const filter = [`${date}[${by}]=${bound}`, ...statuses.map((status) => `status=${status}`)].join('&');
+    /** Reads all pages of a list, which may have fewer items than their limit. */
+    const readShortPages = async (path: string) => {
       const ids: string[] = [];
       let pages = 0;
-      let cursor: string | null = '';
-      while (cursor !== null) {
-        const after: string = cursor && `&startingAfter=${cursor}`;
-        const path = `/v1/tickets?sort=${sort}&limit=100&${filter}${after}`;
-        const { data, nextCursor } = listOf(await scanning.get(path));
-        ids.push(...data.map(({ id }) => id));
-        cursor = nextCursor;
+      let cursor: string | null = null;
+      do {
+        const after = cursor === null ? '' : `&startingAfter=${cursor}`;
+        const answer: Answer = await scanning.get(`${path}${after}`);
+        const list = listOf(answer);
+        ids.push(...list.data.map(({ id }) => id));
+        cursor = list.nextCursor;
         pages += 1;
-      }
-      expect(ids).toEqual(ordered(chosen));
-      // A page scans its ranges twice, and each time the seek at the start of each examines an entry, too.
-      if (chosen.length < 100) expect(pages).toBe(Math.ceil(inRanges.length / (scanEntriesMax / 2 - ranges)));
+      } while (cursor !== null);
+      return { ids, pages };
+    };
+
+    describe.each([
+      { statuses: ticketStatuses, ranges: 1 },
+      { statuses: ticketStatuses.slice(0, 3), ranges: 3 },
+    ])('and the statuses $statuses', ({ statuses, ranges }) => {
+      const inRanges = tickets.filter(({ state }) => statuses.includes(state.status));
+      const filter = statuses.map((status) => `status=${status}`).join('&');
+
+      test.each(bounds)(
+        'returns each ticket once although a page scans few entries: $bound',
+        async ({ bound, isWithin }) => {
+          const chosen = inRanges.filter(({ state }) => isWithin(state));
+          const { ids } = await readShortPages(`/v1/tickets?sort=${sort}&limit=100&${bound}&${filter}`);
+          expect(ids).toEqual(ordered(chosen));
+        },
+      );
+
+      // The items that match the other bound would end a page before its scan ends.
+      test.each(bounds.slice(0, 2))('scans in a page as much as it may: $bound', async ({ bound }) => {
+        const { ids, pages } = await readShortPages(`/v1/tickets?sort=${sort}&limit=100&${bound}&${filter}`);
+        expect(ids.length).toBeLessThan(100);
+        // A page scans its ranges twice, and each time the seek at the start of each examines an entry, too.
+        expect(pages).toBe(Math.ceil(inRanges.length / (scanEntriesMax / 2 - ranges)));
+      });
     });
   });
 });
 
 test('a list queries the store once if its scan has no limit', async () => {
-  for (const path of [
-    '/v1/tickets',
-    '/v1/tickets?status=open',
-    `/v1/tickets?updatedAt[gte]=${instantOf(9)}`,
-  ]) {
+  for (const query of ['', '?status=open', `?updatedAt[gte]=${instantOf(9)}`]) {
     api.commands.splice(0);
-    await api.get(path);
+    await api.get(`/v1/tickets${query}`);
     const queries = api.commands.filter(({ command }) => command.find === 'tickets');
-    expect({ path, queries: queries.length }).toEqual({ path, queries: 1 });
+    expect({ query, queries: queries.length }).toEqual({ query, queries: 1 });
   }
 });
 
@@ -184,23 +204,21 @@ describe('a cursor', () => {
   test('is refused with another sort, filter, list or organization', async () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open');
     expect((await use('/v1/tickets?status=open', cursor)).status).toBe(200);
-    for (const [path, token] of [
-      ['/v1/tickets', tokens.a],
-      ['/v1/tickets?status=open&sort=createdAt', tokens.a],
-      ['/v1/tickets?status=open&status=closed', tokens.a],
-      ['/v1/tickets?status=open&createdAt[gte]=2026-01-01', tokens.a],
-      ['/v1/tickets?status=open', tokens.b],
-      ['/v1/channels', tokens.a],
-      ['/v1/knowledge/qa', tokens.a],
-      ['/v1/conversations/conv_1/messages', tokens.a],
-    ] as const) {
-      const answer = await use(path, cursor, token);
-      expect({ path, status: answer.status, code: errorOf(answer).code }).toEqual({
-        path,
-        status: 422,
-        code: 'invalid_cursor',
-      });
-    }
+    const expectRefused = (answer: Answer, path: string) => {
+      const seen = { path, status: answer.status, code: errorOf(answer).code };
+      expect(seen).toEqual({ path, status: 422, code: 'invalid_cursor' });
+    };
+    for (const path of [
+      '/v1/tickets',
+      '/v1/tickets?status=open&sort=createdAt',
+      '/v1/tickets?status=open&status=closed',
+      '/v1/tickets?status=open&createdAt[gte]=2026-01-01',
+      '/v1/channels',
+      '/v1/knowledge/qa',
+      '/v1/conversations/conv_1/messages',
+    ])
+      expectRefused(await use(path, cursor), path);
+    expectRefused(await use('/v1/tickets?status=open', cursor, tokens.b), 'of another organization');
   });
 
   test.each(enumerated)(
@@ -209,7 +227,8 @@ describe('a cursor', () => {
       const cursor = await cursorOf(`${url}?limit=2`);
       const accepted: string[] = [];
       for (const value of values) {
-        if ((await use(`${url}?${name}=${value}`, cursor)).status !== 422) accepted.push(value);
+        const { status } = await use(`${url}?${name}=${value}`, cursor);
+        if (status !== 422) accepted.push(value);
       }
       // The list has one order without a parameter.
       expect(accepted).toEqual(name === 'sort' ? [expect.any(String)] : []);
@@ -227,17 +246,26 @@ describe('a cursor', () => {
   });
 });
 
+/** The URL in the `Link` header of a page; null on the last page. */
+function nextUrlIn({ headers }: Answer): string | null {
+  const link = headers.get('link');
+  if (link === null) return null;
+  const [, url] = /^<(.*)>; rel="next"$/.exec(link) ?? [];
+  if (url === undefined) throw new Error(`unexpected Link header: ${link}`);
+  return url;
+}
+
 test('the Link header of each page leads to the next page with the same filters', async () => {
   const ids: string[] = [];
   const filters = 'sort=createdAt&status=open&status=closed&createdAt%5Bgte%5D=2026-01-01';
   let url: string | null = `/v1/tickets?limit=30&${filters}`;
   while (url !== null) {
-    const answer = await api.get(url);
+    const answer: Answer = await api.get(url);
     const { data, nextCursor } = listOf(answer);
     ids.push(...data.map(({ id }) => id));
-    const [, next = null] = /^<(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
-    expect(next && new URL(next, api.url).searchParams.get('startingAfter')).toBe(nextCursor);
-    url = next;
+    url = nextUrlIn(answer);
+    const linkedCursor = url === null ? null : new URL(url, api.url).searchParams.get('startingAfter');
+    expect(linkedCursor).toBe(nextCursor);
   }
   const expected = tickets.filter(({ state }) => ['open', 'closed'].includes(state.status));
   expect(ids).toEqual(inOrder(expected));

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { startCommand, startService } from '../../infra/service.ts';
-import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
+import { errorCatalogue, type ErrorCode } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { processesOf, readLiveReplicas } from '../../shared/control/processes.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
@@ -13,18 +12,11 @@ import { containing } from '../support/matchers.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { metricOf, open, untilClosed } from './raw-socket.ts';
+import { metricOf, open, send, untilClosed } from './raw-socket.ts';
 import { ask, codeOf } from './requests.ts';
 import { mongoUrl, tokens } from './test-api.ts';
 
 const apis = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
-
-/** Writes bytes to the port and returns everything received until the connection closes. */
-async function send(api: ApiProcess, bytes: string, secure = api.isTls): Promise<string> {
-  const socket = await open(api, secure);
-  socket.write(bytes);
-  return untilClosed(socket);
-}
 
 test.each(['API_TLS_CERT', 'API_TLS_KEY'])(
   'the API exits with code 2 and names %s if its value is invalid',
@@ -129,24 +121,26 @@ test('the API answers all requests without a key but logs a bounded number of th
   const settings = { API_TRUSTED_PROXIES: '127.0.0.1' };
   const api = await apis.start(settings);
   await eventually(async () => (await ask(api, '/v1/tickets')).status === 200);
-  const ids: string[] = [];
-  const recordId = ({ headers }: { headers: IncomingHttpHeaders }) => ids.push(String(headers['request-id']));
-  for (let times = 0; times < 300; times += 1) {
+  const rounds = 300;
+  const idsWithoutKey: unknown[] = [];
+  for (let round = 0; round < rounds; round += 1) {
     const missing = await ask(api, '/v1/tickets', { headers: { Authorization: '' } });
+    expect(codeOf(missing.text)).toBe('missing_api_key');
     const plain = await ask(api, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
-    expect([codeOf(missing.text), codeOf(plain.text)]).toEqual(['missing_api_key', 'https_required']);
-    for (const answer of [missing, plain]) recordId(answer);
+    expect(codeOf(plain.text)).toBe('https_required');
     expect(await send(api, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+    idsWithoutKey.push(missing.headers['request-id'], plain.headers['request-id']);
   }
-  const { headers } = await ask(api, '/v1/tickets?limit=1');
+  const withKey = await ask(api, '/v1/tickets?limit=1');
   await api.stop();
-  const logged = (id: unknown) => api.log.some(({ requestId }) => requestId === id);
-  expect(logged(headers['request-id'])).toBe(true);
+  const isLogged = (id: unknown) => api.log.some(({ requestId }) => requestId === id);
+  expect(isLogged(withKey.headers['request-id'])).toBe(true);
   const unparsed = api.log.filter(({ msg }) => msg === 'request that could not be parsed');
-  expect(ids.filter(logged).length + unparsed.length).toBeLessThanOrEqual(600);
+  // The log has at most two of the three requests of each round.
+  expect(idsWithoutKey.filter(isLogged).length + unparsed.length).toBeLessThanOrEqual(2 * rounds);
   const reports = api.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
-  const counted = reports.reduce((sum, { requests }) => sum + Number(requests), 0);
-  expect(counted).toBeGreaterThanOrEqual(300);
+  const leftOut = reports.reduce((sum, { requests }) => sum + Number(requests), 0);
+  expect(leftOut).toBeGreaterThanOrEqual(rounds);
 });
 
 describe('an API with a certificate', () => {
@@ -160,28 +154,39 @@ describe('an API with a certificate', () => {
     expect(api.log.find(({ msg }) => msg === 'listening')).toMatchObject({ scheme: 'https', port: api.port });
     for (const path of ['/v1/tickets', '/health']) {
       const bytes = `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n`.repeat(2_500);
-      const [head = '', body = '', ...more] = (await send(api, bytes, false)).split('\r\n\r\n');
+      const text = await send(api, bytes, false);
+      const [head = '', body = '', ...more] = text.split('\r\n\r\n');
       expect({ code: codeOf(body), more }).toEqual({ code: 'https_required', more: [] });
       expect(head).toMatch(/^HTTP\/1.1 403 [^]*\r\nConnection: close$/);
       expect(body).toContain('"docUrl":"https://api.example.com/docs/errors/https_required"');
     }
   });
 
-  test.each([
-    ['malformed_request', 'bytes that are not HTTP', 'nonsense'],
-    ['malformed_request', 'a method that does not exist', 'BREW /v1/tickets HTTP/1.1\r\nHost: a'],
-    ['headers_too_large', 'long headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}`],
-    ['method_not_allowed', 'CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a'],
-    [
-      'malformed_request',
-      'an invalid chunk size',
-      'POST /v1/tickets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz',
-    ],
-    ...['gzip', 'gzip, chunked', 'x'].map((coding) => {
-      const bytes = `GET /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}`;
-      return ['malformed_request', `a body that is ${coding}`, bytes] as const;
-    }),
-  ] as const)('the API answers the error %s to %s', async (code, _, bytes) => {
+  const transferCoding = (coding: string) => ({
+    code: 'malformed_request' as const,
+    request: `a body that is ${coding}`,
+    bytes: `GET /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}`,
+  });
+  test.each<{ code: ErrorCode; request: string; bytes: string }>([
+    { code: 'malformed_request', request: 'bytes that are not HTTP', bytes: 'nonsense' },
+    {
+      code: 'malformed_request',
+      request: 'a method that does not exist',
+      bytes: 'BREW /v1/tickets HTTP/1.1\r\nHost: a',
+    },
+    {
+      code: 'headers_too_large',
+      request: 'long headers',
+      bytes: `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}`,
+    },
+    { code: 'method_not_allowed', request: 'CONNECT', bytes: 'CONNECT a:1 HTTP/1.1\r\nHost: a' },
+    {
+      code: 'malformed_request',
+      request: 'an invalid chunk size',
+      bytes: 'POST /v1/tickets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz',
+    },
+    ...['gzip', 'gzip, chunked', 'x'].map(transferCoding),
+  ])('the API answers the error $code to $request', async ({ code, bytes }) => {
     const text = await send(api, `${bytes}\r\n\r\n`);
     const [head = '', body = ''] = text.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${errorCatalogue[code].status} `));
@@ -215,62 +220,5 @@ describe('an API with a certificate', () => {
       expect(text).toMatch(/^HTTP\/1\.[01] \d{3} /);
       expect(text.includes('Strict-Transport-Security: max-age=31536000')).toBe(secure);
     }
-  });
-});
-
-describe('an API behind a proxy', () => {
-  let api: ApiProcess;
-  beforeAll(async () => {
-    api = await apis.start({ API_TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' });
-    await eventually(async () => (await via('/v1/tickets')).status === 200);
-  });
-  const via = (path: string, headers: Record<string, string> = {}) => ask(api, path, { headers });
-
-  test.each([
-    ['none', '', 400],
-    ['two', 'Host: a\r\nhost: b\r\n', 400],
-    ['one that is not a host name', 'Host: "><script>\r\n', 400],
-    ['one with a path', 'Host: a/b\r\n', 400],
-    ...['', 'a', 'a_b.example:80', '[::1]:8080', '127.0.0.1'].map((host): [string, string, number] => [
-      `"${host}"`,
-      `Host: ${host}\r\n`,
-      200,
-    ]),
-  ])('the API requires one host from HTTP/1.1: %s', async (_, hosts, status) => {
-    const text = await send(api, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
-    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
-  });
-
-  test('the API refuses a second Authorization header, because a gateway may have checked another one', async () => {
-    const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
-    const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
-    expect(await send(api, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
-    const text = await send(api, `${head}${authorization}authorization: Bearer x\r\n\r\n`);
-    expect(text).toMatch(/^HTTP\/1.1 400 /);
-    expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
-  });
-
-  test('the API trusts only the scheme that the proxy has added', async () => {
-    const schemes = ['https', 'http', 'https, http'];
-    const answers = await Promise.all(
-      schemes.map((scheme) => via('/v1/nothing', { 'X-Forwarded-Proto': scheme })),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([404, 403, 403]);
-    const sent = answers.map(({ headers }) => 'strict-transport-security' in headers);
-    expect(sent).toEqual([true, false, false]);
-  });
-
-  test('the API logs one line per request without tokens or queries', async () => {
-    await via('/v1/tickets?status=secretive');
-    await via('/v1/tickets?startingAfter=svc_live_secretive');
-    await via('/v1/channels/secretive@example.com');
-    const secrets = { Authorization: 'Bearer svc_live_secretive', 'X-Mail': 'secretive@example.com' };
-    await via('/v1/tickets', secrets);
-    const { headers } = await via('/v1/tickets?cursor=secretive');
-    const lines = () => api.log.filter(({ requestId }) => requestId === headers['request-id']);
-    await eventually(() => lines().length > 0);
-    expect(lines()).toMatchObject([{ method: 'GET', status: 422, keyId: 'key_a', orgId: 'org_a' }]);
-    expect(JSON.stringify(api.log)).not.toMatch(/secretive|svc_live|svc_test/);
   });
 });

@@ -48,17 +48,16 @@ test.each(everyPage)('%s is a page that needs no key and loads nothing from othe
   expect(headers.has('data-as-of')).toBe(false);
 });
 
-/** The paths of the index and of each page in Markdown, with their content types. */
-const texts = [
-  ['/llms.txt', 'text/plain; charset=utf-8'],
-  ...everyPage
-    .filter((path) => !path.endsWith('/'))
-    .map((path) => [`${path}.md`, 'text/markdown; charset=utf-8']),
-] as [string, string][];
+/** Each page in Markdown. */
+const markdownPaths = everyPage.filter((path) => !path.endsWith('/')).map((path) => `${path}.md`);
 
-test.each(texts)('%s is Markdown that needs no key', async (path, type) => {
+test.each([
+  { path: '/llms.txt', type: 'text/plain; charset=utf-8' },
+  ...markdownPaths.map((path) => ({ path, type: 'text/markdown; charset=utf-8' })),
+])('$path is Markdown that needs no key', async ({ path, type }) => {
   const reply = await read(path);
-  expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status: 200, type });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('content-type')).toBe(type);
   expect(reply.headers.get('content-security-policy')).toBe(policy);
   expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   expect(reply.headers.get('cache-control')).toBe('public, max-age=300');
@@ -67,17 +66,24 @@ test.each(texts)('%s is Markdown that needs no key', async (path, type) => {
   expect(text).not.toMatch(/<!--|<[a-z]+[ >]|\n{3}/);
 });
 
+async function textOf(path: string): Promise<string> {
+  const reply = await read(path);
+  return reply.text();
+}
+
+/** The paths of the links in Markdown, without fragments. */
+const linksIn = (markdown: string) =>
+  [...markdown.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target.replace(/#.*/, ''));
+
 test('llms.txt has a line for each page, and every link in Markdown leads to a page', async () => {
-  const textByPath = new Map<string, string>();
-  for (const [path] of texts) textByPath.set(path, await (await read(path)).text());
-  const linksOf = (path: string) =>
-    [...(textByPath.get(path) ?? '').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to.replace(/#.*/, ''));
-  const listed = texts.slice(1).map(([path]) => path);
-  expect(linksOf('/llms.txt').toSorted()).toEqual([...listed, '/openapi.json'].toSorted());
-  for (const line of (textByPath.get('/llms.txt') ?? '').split('\n').filter((text) => text.startsWith('- ')))
-    expect(line).toMatch(/^- \[[^\]]+\]\(\/[^)]+\): .+\.$/);
-  const targets = [...textByPath.keys()].flatMap(linksOf);
-  expect(targets.filter((to) => ![...listed, '/openapi.json'].includes(to))).toEqual([]);
+  const listedPaths = [...markdownPaths, '/openapi.json'];
+  const index = await textOf('/llms.txt');
+  expect(linksIn(index).toSorted()).toEqual(listedPaths.toSorted());
+  const items = index.split('\n').filter((line) => line.startsWith('- '));
+  for (const item of items) expect(item).toMatch(/^- \[[^\]]+\]\(\/[^)]+\): .+\.$/);
+  const targets = linksIn(index);
+  for (const path of markdownPaths) targets.push(...linksIn(await textOf(path)));
+  expect(targets.filter((path) => !listedPaths.includes(path))).toEqual([]);
   expect(targets.length).toBeGreaterThan(100);
 });
 
@@ -88,14 +94,10 @@ test.each([
   '/docs/assets/x/site.css',
 ])('%s gets 404 and a page that no cache stores', async (path) => {
   const reply = await read(path);
-  expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
-    status: 404,
-    contentType: 'text/html; charset=utf-8',
-  });
-  expect({
-    cacheControl: reply.headers.get('cache-control'),
-    contentSecurityPolicy: reply.headers.get('content-security-policy'),
-  }).toEqual({ cacheControl: 'private, no-cache', contentSecurityPolicy: policy });
+  expect(reply.status).toBe(404);
+  expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(reply.headers.get('cache-control')).toBe('private, no-cache');
+  expect(reply.headers.get('content-security-policy')).toBe(policy);
   expect(await reply.text()).toContain('<h1>No such page</h1>');
 });
 
@@ -103,10 +105,8 @@ test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
   'the answer to a search with the query "%s" has no markup from the query',
   async (query) => {
     const reply = await read(`/docs/search${query}`);
-    expect({
-      status: reply.status,
-      contentSecurityPolicy: reply.headers.get('content-security-policy'),
-    }).toEqual({ status: 200, contentSecurityPolicy: policy });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-security-policy')).toBe(policy);
     const text = await reply.text();
     expect(text).not.toContain('<b>');
     expect(text.includes('/docs/errors/invalid_cursor')).toBe(query === '?q=cursor');
@@ -116,7 +116,8 @@ test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
 describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi.json'])('%s', (path) => {
   let etag = '';
   beforeAll(async () => {
-    etag = (await read(path)).headers.get('etag') ?? '';
+    const { headers } = await read(path);
+    etag = headers.get('etag') ?? '';
   });
 
   test('answers a reader of the unchanged page with 304 and no body', async () => {
@@ -126,11 +127,9 @@ describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/ope
 
   test('answers HEAD without a body', async () => {
     const head = await read(path, { method: 'HEAD' });
-    expect({ status: head.status, etag: head.headers.get('etag'), text: await head.text() }).toEqual({
-      status: 200,
-      etag,
-      text: '',
-    });
+    expect(head.status).toBe(200);
+    expect(head.headers.get('etag')).toBe(etag);
+    expect(await head.text()).toBe('');
   });
 
   test('allows only GET, HEAD and OPTIONS', async () => {
@@ -147,7 +146,7 @@ describe.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/ope
 });
 
 test('assets have the encoding that the client accepts, and browsers cache them', async () => {
-  const page = await (await read('/docs')).text();
+  const page = await textOf('/docs');
   const [bundle = ''] = /\/docs\/assets\/[^"]*pico\.css/.exec(page) ?? [];
   const plain = await readRaw(bundle, { 'Accept-Encoding': 'identity' });
   expect(plain.headers['content-encoding']).toBeUndefined();

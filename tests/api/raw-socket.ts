@@ -30,6 +30,13 @@ export const untilClosed = (socket: Socket) =>
     socket.on('close', () => resolve(text));
   });
 
+/** Writes bytes to the port and returns everything received until the connection closes. */
+export async function send(api: ApiProcess, bytes: string, secure = api.isTls): Promise<string> {
+  const socket = await open(api, secure);
+  socket.write(bytes);
+  return untilClosed(socket);
+}
+
 /** Requests an answer that is too large for the sockets' buffers, and does not read it; resolves when it has begun. */
 export async function holdUnread(api: ApiProcess, path: string, token = tokens.a): Promise<Socket> {
   const socket = await open(api);

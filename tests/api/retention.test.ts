@@ -10,16 +10,17 @@ const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDay
 const inChannel = { joined: build.conversationJoined({ channel }) };
 
 const clock = { now: day(0) };
-/** A thread of six messages, one per day, two of them at the same instant; its conversation expires on day 30. */
+/** A thread of six messages, one per day, two of them at the same instant. */
 const messages = [0, 1, 2, 2, 3, 4].map((after, index) =>
   build.message({ id: `msg_${index}`, createdAt: day(after).toISOString(), content: `text ${index}` }),
 );
 const ids = messages.map(({ _id }) => _id);
 
 const updatedAt = day(20).toISOString();
+const expiresAt = day(20 + days);
 const { role, status, createdAt } = build.conversation({ id: 'conv_1' }).state;
 const joined = build.ticketJoined({
-  conversations: [{ id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: day(20 + days) }],
+  conversations: [{ id: 'conv_1', role, status, createdAt, updatedAt: day(20), retainUntil: expiresAt }],
   moreAfter: `${createdAt.toISOString()}conv_1`,
 });
 const api = useApi(
@@ -38,24 +39,27 @@ type Thread = { lastMessagePreview: string | null; messages: { id: string }[] };
 
 async function shownAt(now: Date) {
   clock.now = now;
-  const { lastMessagePreview, messages: shownMessages } = (
-    await api.get('/v1/conversations/conv_1')
-  ).json() as Thread;
+  const retrieved = await api.get('/v1/conversations/conv_1');
+  const conversation = retrieved.json() as Thread;
   const list = listOf(await api.get('/v1/conversations/conv_1/messages'));
   return {
-    preview: lastMessagePreview,
-    embedded: shownMessages.map(({ id }) => id),
+    preview: conversation.lastMessagePreview,
+    embedded: conversation.messages.map(({ id }) => id),
     listed: list.data.map(({ id }) => id),
   };
 }
 
 describe('a message', () => {
   test.each([
-    ['a millisecond before the first expires', day(days, -1), 0],
-    ['at the instant at which the first expires', day(days), 1],
-    ['at the instant at which two expire at once', day(days + 2), 4],
-    ['once all have expired, while their conversation is still served', day(days + 4), 6],
-  ])('is shown until its retention passes: %s', async (_, now, expired) => {
+    { name: 'a millisecond before the first expires', now: day(days, -1), expired: 0 },
+    { name: 'at the instant at which the first expires', now: day(days), expired: 1 },
+    { name: 'at the instant at which two expire at once', now: day(days + 2), expired: 4 },
+    {
+      name: 'once all have expired, while their conversation is still served',
+      now: day(days + 4),
+      expired: 6,
+    },
+  ])('is shown until its retention passes: $name', async ({ now, expired }) => {
     const unexpired = ids.slice(expired);
     const preview = unexpired.length > 0 ? `text ${expired}` : null;
     expect(await shownAt(now)).toEqual({ preview, embedded: unexpired, listed: unexpired });
@@ -107,25 +111,23 @@ describe('a conversation', () => {
   };
 
   test('is served until the time at which it expires', async () => {
-    clock.now = day(20 + days, -1);
+    clock.now = new Date(expiresAt.getTime() - 1);
     for (const path of paths) expect((await api.get(path)).status).toBe(200);
-    clock.now = day(20 + days);
+    clock.now = expiresAt;
     for (const path of paths) {
       const answer = await api.get(path);
-      expect({ status: answer.status, code: errorOf(answer).code }).toEqual({
-        status: 404,
-        code: 'conversation_not_found',
-      });
+      expect(answer.status).toBe(404);
+      expect(errorOf(answer).code).toBe('conversation_not_found');
     }
   });
 
   test('is in its ticket until the time at which it expires', async () => {
-    clock.now = day(20 + days, -1);
+    clock.now = new Date(expiresAt.getTime() - 1);
     expect(await shownByTicket()).toEqual([
       ['conv_1', 'conv_rest'],
       ['conv_1', 'conv_rest'],
     ]);
-    clock.now = day(20 + days);
+    clock.now = expiresAt;
     expect(await shownByTicket()).toEqual([[], []]);
   });
 });

@@ -173,7 +173,7 @@ export function useApi(documents: Documents = {}, options: Options = {}) {
   return api;
 }
 
-type RequestOptions = {
+export type RequestOptions = {
   /** By default organization a's key; `null` sends no key. */
   token?: string | null;
   method?: string;

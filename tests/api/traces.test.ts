@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { matching } from '../support/matchers.ts';
 import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';
-import { type Answer, mongoUrl, startApi, tokens, useApi } from './test-api.ts';
+import { type Answer, mongoUrl, type RequestOptions, startApi, tokens, useApi } from './test-api.ts';
 
 const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQUEST_TRACE_DAYS: 90 } });
 
@@ -14,8 +14,12 @@ const batches = () => requestTracesOf(api.store.control);
 async function traceOf({ headers }: Pick<Answer, 'headers'>): Promise<TraceOfReplica> {
   const requestId = headers.get('request-id') ?? '';
   await eventually(async () => (await batches().countDocuments({ 'traces._id': requestId })) === 1);
-  return await readTrace(api.store.control, requestId);
+  return readTrace(api.store.control, requestId);
 }
+
+/** The name of a header that is too long for the server, and its value. */
+const tooLong = { 'X-Long': 'x'.repeat(40_000) };
+const plainHttp = { 'X-Forwarded-Proto': 'http' };
 
 describe('the trace of a request', () => {
   test('contains the request, the caller and the outcome, and expires after 90 days', async () => {
@@ -48,31 +52,72 @@ describe('the trace of a request', () => {
   const caller = { keyId: 'key_a', orgId: 'org_a' };
   const anonymous = { keyId: null, orgId: null };
   test.each([
-    ['/v1/tickets/ti_1', {}, { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller }],
-    ['/v1/knowledge/qa', { method: 'HEAD' }, { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 }],
-    ['/v1/tickets', { method: 'OPTIONS' }, { method: 'OPTIONS', status: 204, ...caller }],
-    ['/health', { token: null }, { route: '/health', status: 200, code: null, ...anonymous }],
-    ['/v1/tickets/ti_none', {}, { pathId: 'ti_none', status: 404, code: 'ticket_not_found', ...caller }],
-    ['/v1/nothing/here', {}, { route: null, pathId: null, status: 404, code: 'route_not_found', ...caller }],
-    ['/v1/tickets', { method: 'POST' }, { status: 405, code: 'method_not_allowed', ...caller }],
-    ['/v1/tickets', { token: null }, { route: null, status: 401, code: 'missing_api_key', ...anonymous }],
-    ['/v1/tickets', { token: tokens.archived }, { status: 401, code: 'invalid_api_key', ...anonymous }],
-    ['/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } }, { status: 403, code: 'https_required' }],
+    {
+      path: '/v1/tickets/ti_1',
+      options: {},
+      expected: { route: '/v1/tickets/:id', pathId: 'ti_1', status: 200, ...caller },
+    },
+    {
+      path: '/v1/knowledge/qa',
+      options: { method: 'HEAD' },
+      expected: { method: 'HEAD', route: '/v1/knowledge/qa', status: 200 },
+    },
+    {
+      path: '/v1/tickets',
+      options: { method: 'OPTIONS' },
+      expected: { method: 'OPTIONS', status: 204, ...caller },
+    },
+    {
+      path: '/health',
+      options: { token: null },
+      expected: { route: '/health', status: 200, code: null, ...anonymous },
+    },
+    {
+      path: '/v1/tickets/ti_none',
+      options: {},
+      expected: { pathId: 'ti_none', status: 404, code: 'ticket_not_found', ...caller },
+    },
+    {
+      path: '/v1/nothing/here',
+      options: {},
+      expected: { route: null, pathId: null, status: 404, code: 'route_not_found', ...caller },
+    },
+    {
+      path: '/v1/tickets',
+      options: { method: 'POST' },
+      expected: { status: 405, code: 'method_not_allowed', ...caller },
+    },
+    {
+      path: '/v1/tickets',
+      options: { token: null },
+      expected: { route: null, status: 401, code: 'missing_api_key', ...anonymous },
+    },
+    {
+      path: '/v1/tickets',
+      options: { token: tokens.archived },
+      expected: { status: 401, code: 'invalid_api_key', ...anonymous },
+    },
+    {
+      path: '/v1/tickets',
+      options: { headers: plainHttp },
+      expected: { status: 403, code: 'https_required' },
+    },
     // A request that could not be parsed.
-    [
-      '/v1/tickets',
-      { headers: { 'X-Long': 'x'.repeat(40_000) } },
-      { method: null, route: null, status: 431, code: 'headers_too_large', ...anonymous },
-    ],
+    {
+      path: '/v1/tickets',
+      options: { headers: tooLong },
+      expected: { method: null, route: null, status: 431, code: 'headers_too_large', ...anonymous },
+    },
     // Nothing that may identify a person: without a valid key not even the names of parameters.
-    ['/v1/tickets?Ada-Lovelace=1', { token: null }, { parameters: [] }],
-    [
-      '/v1/tickets/ti_ada@example.com?ada@example.com=1',
-      {},
-      { pathId: null, parameters: [{ name: '(other)', values: null }] },
-    ],
-  ])('has the route and the outcome of %s: case %#', async (path, options, expected) => {
-    expect(await traceOf(await api.get(path, options))).toMatchObject(expected);
+    { path: '/v1/tickets?Ada-Lovelace=1', options: { token: null }, expected: { parameters: [] } },
+    {
+      path: '/v1/tickets/ti_ada@example.com?ada@example.com=1',
+      options: {},
+      expected: { pathId: null, parameters: [{ name: '(other)', values: null }] },
+    },
+  ])('has the route and the outcome of $path: case %#', async ({ path, options, expected }) => {
+    const answer = await api.get(path, options);
+    expect(await traceOf(answer)).toMatchObject(expected);
   });
 
   test('expires although the store first refused the index', async () => {
@@ -89,6 +134,9 @@ describe('the trace of a request', () => {
   });
 });
 
+/** The id of a request of 2024, which has no trace. */
+const missingId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
+
 test('`support-cli trace` prints a trace', async () => {
   const answer = await api.get('/v1/tickets/ti_1?limit=5');
   const { _id: requestId } = await traceOf(answer);
@@ -102,48 +150,65 @@ test('`support-cli trace` prints a trace', async () => {
   );
   const json = await run(requestId, '--json');
   expect(JSON.parse(json.text)).toMatchObject({ _id: requestId, keyId: 'key_a', status: 422 });
-  const unknown = await run('req_01HNZX8JGFACFA36RBXDHEQN6E');
+  const unknown = await run(missingId);
   expect({ code: unknown.code, text: unknown.text }).toEqual({ code: 1, text: '' });
-  expect(unknown.errors).toContain(
-    'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
-  );
+  expect(unknown.errors).toContain(`there is no trace of ${missingId}, a request of 2024-02-0`);
   expect(unknown.errors).toContain('(REQUEST_TRACE_DAYS=0)');
 });
 
+/** How many of these requests have a stored trace. */
+async function storedOf(requestIds: string[]): Promise<number> {
+  const stored = await batches().find().toArray();
+  const traces = stored.flatMap((batch) => batch.traces);
+  return traces.filter(({ _id }) => requestIds.includes(_id)).length;
+}
+
 test('a flood of refused requests stores a bounded number of traces a minute', async () => {
+  const requestsMax = 5;
+  const refusedTracesMax = 10;
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
-    settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: 5 },
-    bounds: { unauthenticatedMax: 10 },
+    settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: requestsMax },
+    bounds: { unauthenticatedMax: refusedTracesMax },
     nowMs: () => clock.nowMs,
   });
-  const ids = { served: [] as string[], refused: [] as string[] };
-  const ask = async (as: keyof typeof ids, times: number, ...request: Parameters<typeof limited.get>) => {
-    for (let index = 0; index < times; index += 1)
-      ids[as].push((await limited.get(...request)).headers.get('request-id') ?? '');
+  /** Sends a request several times. Returns the ids of the requests. */
+  const repeat = async (times: number, path: string, options: RequestOptions) => {
+    const ids: string[] = [];
+    for (let index = 0; index < times; index += 1) {
+      const { headers } = await limited.get(path, options);
+      ids.push(headers.get('request-id') ?? '');
+    }
+    return ids;
   };
-  for (const token of [tokens.a, tokens.b]) {
-    await ask('refused', 3, '/v1/tickets', { token: null });
-    await ask('refused', 3, '/v1/tickets', { token: 'svc_live_guess' });
-    await ask('refused', 3, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
-    await ask('refused', 3, '/health', { token: null });
-    await ask('refused', 3, '/nothing', { token: null });
-    await ask('refused', 3, '/health', { token: null, headers: { 'X-Long': 'x'.repeat(40_000) } });
-    await ask('served', 5, '/v1/tickets', { token });
-    await ask('refused', 5, '/v1/tickets', { token });
+  const unauthenticated = [
+    { path: '/v1/tickets', options: { token: null } },
+    { path: '/v1/tickets', options: { token: 'svc_live_guess' } },
+    { path: '/v1/tickets', options: { headers: plainHttp } },
+    { path: '/health', options: { token: null } },
+    { path: '/nothing', options: { token: null } },
+    { path: '/health', options: { token: null, headers: tooLong } },
+  ];
+  const served: string[] = [];
+  const refused: string[] = [];
+  const keys = [tokens.a, tokens.b];
+  // Each key sends its requests in a minute of its own.
+  for (const token of keys) {
+    for (const { path, options } of unauthenticated) refused.push(...(await repeat(3, path, options)));
+    served.push(...(await repeat(requestsMax, '/v1/tickets', { token })));
+    refused.push(...(await repeat(5, '/v1/tickets', { token })));
     clock.nowMs += 60_000;
   }
-  const stored = async (those: string[]) => {
-    const traces = (await batches().find().toArray()).flatMap((batch) => batch.traces);
-    return traces.filter(({ _id }) => those.includes(_id)).length;
-  };
+  const refusedTraces = keys.length * refusedTracesMax;
   // A service that stops waits only some seconds for MongoDB to store its last traces.
-  await eventually(async () => (await stored([...ids.served, ...ids.refused])) >= 30);
+  await eventually(async () => (await storedOf([...served, ...refused])) >= served.length + refusedTraces);
   await limited.close();
-  expect([await stored(ids.served), await stored(ids.refused)]).toEqual([10, 20]);
-  const lost = (await limited.metrics.tracesLost.get()).values;
+  expect(await storedOf(served)).toBe(served.length);
+  expect(await storedOf(refused)).toBe(refusedTraces);
+  const { values: lost } = await limited.metrics.tracesLost.get();
+  const lostTraces = refused.length - refusedTraces;
   expect(lost).toContainEqual(
-    expect.objectContaining({ labels: { reason: 'unauthenticated_budget' }, value: 46 - 20 }),
+    expect.objectContaining({ labels: { reason: 'unauthenticated_budget' }, value: lostTraces }),
   );
 });
 
