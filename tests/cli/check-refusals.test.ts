@@ -39,10 +39,22 @@ const withVersion = (version: number) => () =>
     generations: registry.generations.map((generation) => ({ ...generation, projectionVersion: version })),
   }));
 
+/** Creates a state of the servers. Returns the function that ends it. */
+type Arrange = () => Promise<() => Promise<unknown>>;
+
+/** A state in which a projector refuses to start, and the line of the check that fails. */
 type State = {
-  settings?: Record<string, unknown>;
-  /** Creates the state. Returns the function that ends it. */
-  arrange?: () => Promise<() => Promise<unknown>>;
+  name: string;
+  line: string;
+  /** The settings of the projector and of the check. */
+  settings?: () => Record<string, unknown>;
+  arrange?: Arrange;
+};
+
+const loseRegistry = async () => {
+  const restore = await changeRegistry((registry) => registry);
+  await generationsOf(environment.control).deleteMany({});
+  return restore;
 };
 
 const loseProgress = async () => {
@@ -78,31 +90,30 @@ const moveToOtherCluster = async () => {
   };
 };
 
-/** Each state in which a projector refuses to start, with the line of the check. */
-const states: Record<string, [line: string, State]> = {
-  'a wrong password of MongoDB': ['MongoDB', { settings: { MONGODB_URL: 'wrong password' } }],
-  'a generation that does not exist': ['read model', { settings: { GENERATION: 7 } }],
-  'documents of another projection version': ['read model', { arrange: withVersion(projectionVersion + 1) }],
-  'a lost registry': [
-    'read model',
-    {
-      arrange: async () => {
-        const restore = await changeRegistry((registry) => registry);
-        await generationsOf(environment.control).deleteMany({});
-        return restore;
-      },
-    },
-  ],
-  'an index that conflicts': ['indexes', { arrange: createConflictingIndex }],
-  'lost progress': ['progress', { arrange: loseProgress }],
-  'a stored gap': ['gaps', { arrange: storeGap }],
-  'topics of another prefix': ['followed', { settings: { TOPIC_PREFIX: 'other.' } }],
-  'a SASL mechanism that the brokers lack': [
-    'Kafka',
-    { settings: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' } },
-  ],
-  'another Kafka cluster': ['cluster', { arrange: moveToOtherCluster }],
-};
+const wrongPassword = () => ({
+  MONGODB_URL: environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@'),
+});
+
+const states: State[] = [
+  { name: 'a wrong password of MongoDB', line: 'MongoDB', settings: wrongPassword },
+  { name: 'a generation that does not exist', line: 'read model', settings: () => ({ GENERATION: 7 }) },
+  {
+    name: 'documents of another projection version',
+    line: 'read model',
+    arrange: withVersion(projectionVersion + 1),
+  },
+  { name: 'a lost registry', line: 'read model', arrange: loseRegistry },
+  { name: 'an index that conflicts', line: 'indexes', arrange: createConflictingIndex },
+  { name: 'lost progress', line: 'progress', arrange: loseProgress },
+  { name: 'a stored gap', line: 'gaps', arrange: storeGap },
+  { name: 'topics of another prefix', line: 'followed', settings: () => ({ TOPIC_PREFIX: 'other.' }) },
+  {
+    name: 'a SASL mechanism that the brokers lack',
+    line: 'Kafka',
+    settings: () => ({ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' }),
+  },
+  { name: 'another Kafka cluster', line: 'cluster', arrange: moveToOtherCluster },
+];
 
 beforeAll(async () => {
   await publish(created('tag', 'tag_1'));
@@ -111,20 +122,27 @@ beforeAll(async () => {
   await projector.stop();
 });
 
-test.each(Object.entries(states))(
-  'the check reports %s with the text of the refused start',
-  async (_, [line, { settings = {}, arrange }]) => {
+/** Starts a projector. Returns the message of the error with which it refuses to start. */
+const refusalOf = (settings: Record<string, unknown>): Promise<string> =>
+  start({ settings }).then(
+    () => 'it was not refused',
+    (error: unknown) => (error as Error).message,
+  );
+
+/** Settings as environment variables. */
+const asEnvironment = (settings: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+
+test.each(states)(
+  'the check reports $name with the text of the refused start',
+  async ({ line, settings, arrange }) => {
     const end = await arrange?.();
-    if ('MONGODB_URL' in settings)
-      settings.MONGODB_URL = environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@');
-    const refusal = await start({ settings }).then(
-      () => 'it was not refused',
-      // The check prints no such end of the message, which refers to the log because no fix is known.
-      (error: unknown) => (error as Error).message.replace(/\. Waiting does not help: .*$/, ''),
-    );
-    const changes = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);
+    const changes = settings?.() ?? {};
+    const message = await refusalOf(changes);
+    // The check prints no such end of the message, which refers to the log because no fix is known.
+    const refusal = message.replace(/\. Waiting does not help: .*$/, '');
     const { code, text } = await runCli(
-      { ...environment.variables, GENERATION: '1', LOG_LEVEL: 'silent', ...Object.fromEntries(changes) },
+      { ...environment.variables, GENERATION: '1', LOG_LEVEL: 'silent', ...asEnvironment(changes) },
       ['check', 'projector', '--json'],
     );
     await end?.();
@@ -145,45 +163,52 @@ const testedElsewhere = {
 
 test('each condition of a start has a state that refuses it', () => {
   const conditions = [connectStore, openModel, connectBrokers, enterGroup].flatMap(({ list }) => list);
-  const refused = new Set([...Object.values(states).map(([line]) => line), ...Object.keys(testedElsewhere)]);
+  const refused = new Set([...states.map(({ line }) => line), ...Object.keys(testedElsewhere)]);
   expect([...refused].toSorted()).toEqual(conditions.map(({ name }) => name).toSorted());
   for (const path of Object.values(testedElsewhere))
     expect(existsSync(join(import.meta.dirname, path))).toBe(true);
 });
 
 test('the check passes after a projector has run, and creates no collection', async () => {
-  const names = async () =>
-    (await environment.database.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+  const names = async () => {
+    const collections = await environment.database.listCollections({}, { nameOnly: true }).toArray();
+    return collections.map(({ name }) => name);
+  };
   const before = await names();
   const { code } = await runCli({ ...environment.variables, LOG_LEVEL: 'silent' }, ['check', 'projector']);
-  expect({ code, names: await names() }).toEqual({ code: 0, names: before });
+  expect(code).toBe(0);
+  expect(await names()).toEqual(before);
 });
 
+const loseWatermark = async () => {
+  const before = await watermarksOf(environment.control).find().toArray();
+  await watermarksOf(environment.control).deleteMany({});
+  return () => watermarksOf(environment.control).insertMany(before);
+};
+
+const dropIndexes = async () => {
+  await collectionOf(environment.database, 'qa').dropIndexes();
+  return () => ensureIndexes(environment.database);
+};
+
 /** Each state in which `/readyz` of an API answers 503 although MongoDB answers, with the reason. */
-test.each<[string, RegExp, () => Promise<() => Promise<unknown>>]>([
-  [
-    'no watermark',
-    /FAILED +readiness .*generation 1 has no watermark/,
-    async () => {
-      const before = await watermarksOf(environment.control).find().toArray();
-      await watermarksOf(environment.control).deleteMany({});
-      return () => watermarksOf(environment.control).insertMany(before);
-    },
-  ],
-  [
-    'a missing index',
-    /FAILED +readiness .*generation 1 lacks indexes: qas\./,
-    async () => {
-      await collectionOf(environment.database, 'qa').dropIndexes();
-      return () => ensureIndexes(environment.database);
-    },
-  ],
-  [
-    'a version that the release does not serve',
-    /FAILED +readiness .*holds documents of projection version 8/,
-    withVersion(8),
-  ],
-])('an API that is not ready for %s fails its check', async (_, line, arrange) => {
+test.each<{ reason: string; line: RegExp; arrange: Arrange }>([
+  {
+    reason: 'no watermark',
+    line: /FAILED +readiness .*generation 1 has no watermark/,
+    arrange: loseWatermark,
+  },
+  {
+    reason: 'a missing index',
+    line: /FAILED +readiness .*generation 1 lacks indexes: qas\./,
+    arrange: dropIndexes,
+  },
+  {
+    reason: 'a version that the release does not serve',
+    line: /FAILED +readiness .*holds documents of projection version 8/,
+    arrange: withVersion(8),
+  },
+])('an API that is not ready for $reason fails its check', async ({ line, arrange }) => {
   const end = await arrange();
   const { code, text } = await runCli({ ...environment.variables, LOG_LEVEL: 'silent' }, ['check', 'api']);
   await end();

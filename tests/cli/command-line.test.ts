@@ -13,6 +13,9 @@ import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useFolder, useOpened } from '../support/use-opened.ts';
 
+const runFile = promisify(execFile);
+const cliProgram = `${process.execPath} services/cli/main.ts`;
+
 const testEnvironment = useOpened(() => createTestEnvironment(1));
 const folder = useFolder();
 beforeAll(async () => {
@@ -27,15 +30,26 @@ test('an example of the help runs in a shell and pipes only JSON', async () => {
   const program = `JSON.parse(fs.readFileSync(0, 'utf8')).${field}`;
   const shell = ['-c', `${line} | "$0" -p "$1"`, process.execPath, program];
   const env = { ...process.env, ...testEnvironment.variables, npm_config_cache: folder.path };
-  expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
+  const { stdout } = await runFile('bash', shell, { env });
+  expect(stdout).toBe('0\n');
 });
 
-/** Runs a pipe with a verb of the CLI. Rejects if the verb fails. */
-const runPipe = (verb: string, reader: string) => {
-  const line = `set -o pipefail; ${process.execPath} services/cli/main.ts ${verb} | ${reader}`;
+/** Runs a line of bash in the environment of the tests. */
+const runLine = (line: string) => {
   const env = { PATH: process.env.PATH, ...testEnvironment.variables };
-  return promisify(execFile)('bash', ['--norc', '-c', line], { env });
+  return runFile('bash', ['--norc', '-c', line], { env });
 };
+
+/** Runs a pipe with a verb of the CLI. Rejects if the verb fails. */
+const runPipe = (verb: string, reader: string) =>
+  runLine(`set -o pipefail; ${cliProgram} ${verb} | ${reader}`);
+
+/** The exit code of a verb that runs in a pipe, or with its output elsewhere. */
+async function exitCodeOf(verb: string): Promise<number> {
+  const { stdout } = await runLine(`exec 3>&1; ${cliProgram} ${verb}; echo "$PIPESTATUS" >&3`);
+  const lines = stdout.trim().split('\n');
+  return Number(lines.at(-1));
+}
 
 test('rebuild status --watch --json prints one JSON value on each line until its reader ends', async () => {
   const { stdout, stderr } = await runPipe('rebuild status --watch --json', 'head -n 2');
@@ -74,14 +88,6 @@ test('standard output has only JSON although the Kafka client logs errors', asyn
   expect(await cli.exited).toBe(0);
   expect(JSON.parse(cli.stdout())).toMatchObject({ active: 1 });
 });
-
-/** The exit code of a verb that runs in a pipe, or with its output elsewhere. */
-async function exitCodeOf(verb: string): Promise<number> {
-  const line = `${process.execPath} services/cli/main.ts ${verb}; echo "$PIPESTATUS" >&3`;
-  const env = { PATH: process.env.PATH, ...testEnvironment.variables };
-  const shell = ['--norc', '-c', `exec 3>&1; ${line}`];
-  return Number((await promisify(execFile)('bash', shell, { env })).stdout.trim().split('\n').at(-1));
-}
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
 const run = (changes: Record<string, string | undefined>, ...args: string[]) =>

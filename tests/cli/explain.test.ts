@@ -11,8 +11,10 @@ import { useProjector } from '../support/use-projector.ts';
 
 describe('support-cli explain', () => {
   const { environment, applied, cli, deadLetters, publish, send, stop, topic } = useProjector();
-  const explained = async (id: string) =>
-    JSON.parse((await cli('explain', id, '--json')).text) as Explanation;
+  const explained = async (id: string) => {
+    const { text } = await cli('explain', id, '--json');
+    return JSON.parse(text) as Explanation;
+  };
   /** A record of another organization for a contact. */
   const foreignContact = encode({ ...created('contact', 'con_1', {}, 99), orgId: 'org_2' }, 'structured');
   const missing = { status: 'missing', version: null, record: null };
@@ -30,11 +32,11 @@ describe('support-cli explain', () => {
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
     );
     await send('contact', foreignContact, { key: 'con_bad', value: '{' });
-    const deleted = ['con_gone', 'con_again'].map((id) => ({
-      ...created('contact', id),
-      op: 'tombstone' as const,
-    }));
-    await publish(...deleted, created('contact', 'con_again', {}, 2));
+    await publish(
+      { ...created('contact', 'con_gone'), op: 'tombstone' },
+      { ...created('contact', 'con_again'), op: 'tombstone' },
+      created('contact', 'con_again', {}, 2),
+    );
     await applied();
     await stop();
     // The projector has stopped, so no sweep of it deletes the expired conversation.
@@ -116,13 +118,13 @@ describe('support-cli explain', () => {
   });
 
   test('support-cli explain names the refused records of an entity, and the command that shows each record', async () => {
-    const [refused = ''] = (await deadLetters(({ offset }) => offset === 1)).map(({ _id }) => _id);
+    const [refused] = await deadLetters(({ offset }) => offset === 1);
     const { code, text } = await cli('explain', 'con_1');
     expect(code).toBe(0);
     expect(text).toMatch(/^ {2}status +living/m);
-    expect(text).toContain(
-      `refused      ${topic('contact')}/0/1, version 99, wrong_organization: orgid: the entity is known under another organization → npx support-cli dead-letters show ${refused}`,
-    );
+    const rejection = 'wrong_organization: orgid: the entity is known under another organization';
+    const command = `npx support-cli dead-letters show ${refused?._id}`;
+    expect(text).toContain(`refused      ${topic('contact')}/0/1, version 99, ${rejection} → ${command}`);
   });
 
   test('support-cli explain names the refused records of an id without a document', async () => {
@@ -135,53 +137,48 @@ describe('support-cli explain', () => {
   });
 
   test('support-cli explain names the latest ten refused records in descending order', async () => {
-    const numbers = Array.from({ length: 11 }, (_, index) => index);
-    for (const number of numbers)
-      await storeDeadLetter(environment, created('contact', 'con_many'), {
-        offset: 100 + number,
-        now: new Date(number),
-      });
+    const offsets = Array.from({ length: 11 }, (_, index) => 100 + index);
+    for (const offset of offsets)
+      await storeDeadLetter(environment, created('contact', 'con_many'), { offset, now: new Date(offset) });
     const { refused } = await explained('con_many');
-    const offsets = refused.map(({ id }) => parseRecordId(id).offset - 100);
-    expect(offsets).toEqual(numbers.slice(1).reverse());
+    const latestTen = offsets.slice(-10);
+    expect(refused.map(({ id }) => parseRecordId(id).offset)).toEqual(latestTen.reverse());
   });
 
   test('support-cli explain finds the document that a request has named', async () => {
-    const [first = '', second = '', third = ''] = ['E', 'F', 'G'].map(
-      (end) => `req_01HNZX8JGFACFA36RBXDHEQN6${end}`,
-    );
+    const retrievalId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
+    const listId = 'req_01HNZX8JGFACFA36RBXDHEQN6F';
+    const laterId = 'req_01HNZX8JGFACFA36RBXDHEQN6G';
     const at = new Date('2026-01-01T00:00:00Z');
     const common = { at, status: 200, code: null, keyId: 'key_1' };
-    const trace = { ...common, _id: first, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
-    const list = { ...common, _id: second, pathId: null, route: '/v1/tickets' } as RequestTrace;
+    const retrieval = { ...common, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
+    const list = { ...common, _id: listId, pathId: null, route: '/v1/tickets' } as RequestTrace;
     const batch = { replica: 'api-1', expiresAt: new Date(Date.now() + 60_000) };
     // Without a start at the latest traces, the search would spend its limit on these earlier traces.
     const earlier = Array.from({ length: 20_000 }, () => ({ ...list, _id: 'req_0' }));
     await requestTracesOf(environment.control).insertMany([
       { ...batch, _id: 'req_0', traces: earlier },
-      { ...batch, _id: first, traces: [trace, list] },
-      { ...batch, _id: third, traces: [{ ...trace, _id: third }] },
+      { ...batch, _id: retrievalId, traces: [{ ...retrieval, _id: retrievalId }, list] },
+      { ...batch, _id: laterId, traces: [{ ...retrieval, _id: laterId }] },
     ]);
-    const { id, requests } = await explained(first);
+    const { id, requests } = await explained(retrievalId);
+    expect(id).toBe('ti_1');
     const shown = { time: at.toISOString(), status: 200, code: null, key: 'key_1' };
-    expect({ id, requests }).toEqual({
-      id: 'ti_1',
-      requests: [
-        { id: third, ...shown },
-        { id: first, ...shown },
-      ],
-    });
-    expect((await cli('explain', 'ti_1')).text).toContain(
-      `latest requests\n  ${third} 2026-01-01T00:00:00.000Z, 200, key_1`,
-    );
+    expect(requests).toEqual([
+      { id: laterId, ...shown },
+      { id: retrievalId, ...shown },
+    ]);
+    const { text } = await cli('explain', 'ti_1');
+    expect(text).toContain(`latest requests\n  ${laterId} 2026-01-01T00:00:00.000Z, 200, key_1`);
     expect((await explained('conv_1')).requests).toEqual([]);
-    expect((await cli('explain', second)).errors).toContain('was for /v1/tickets, without an id');
+    expect((await cli('explain', listId)).errors).toContain('was for /v1/tickets, without an id');
   });
 
   test('support-cli explain lists the fields that differ from a fresh join or from the active generation', async () => {
     const { mongo, name, database, control } = environment;
     const tickets = collectionOf(database, 'ticket');
     const ticket = await tickets.findOne({ _id: 'ti_1' });
+    if (!ticket) throw new Error('the test has stored no ticket');
     await tickets.updateOne({ _id: 'ti_1' }, { $set: { 'joined.requester.name': 'Eve' } });
     const times = { since: new Date() };
     const second = { number: 2, projectionVersion, state: 'ready' as const, ...times };
@@ -193,7 +190,6 @@ describe('support-cli explain', () => {
       { $push: { generations: { $each: [second, third, dropping] } } },
     );
     const builds = [2, 3, 4].map((number) => mongo.db(`${name}_g${number}`));
-    if (!ticket) throw new Error('the test has stored no ticket');
     for (const build of builds) await collectionOf(build, 'ticket').insertOne(ticket);
     const { documents } = await explained('ti_1');
     for (const build of builds) await build.dropDatabase();

@@ -8,8 +8,7 @@ const testEnvironment = useOpened(() => createTestEnvironment());
 
 const keeps = async (changes: Record<string, string>, ...generations: number[]) => {
   const environment = { ...testEnvironment.variables, LOG_LEVEL: 'silent', ...changes };
-  const { code, text } = await runCli(environment, ['rebuild', 'keeps', ...generations.map(String)]);
-  return [code, text];
+  return runCli(environment, ['rebuild', 'keeps', ...generations.map(String)]);
 };
 
 const activateGeneration2 = async () => {
@@ -18,37 +17,37 @@ const activateGeneration2 = async () => {
 };
 
 test('rebuild keeps succeeds before a generation is active', async () => {
-  expect(await keeps({}, 1)).toEqual([0, matching(/^no generation of \S+ is active yet$/)]);
+  const text = matching(/^no generation of \S+ is active yet$/);
+  expect(await keeps({}, 1)).toMatchObject({ code: 0, text });
 });
 
 test('rebuild keeps succeeds if the active generation keeps its projectors', async () => {
   await activateGeneration2();
-  expect(await keeps({}, 1, 2)).toEqual([0, 'generation 2 is active, and keeps its projectors']);
+  const text = 'generation 2 is active, and keeps its projectors';
+  expect(await keeps({}, 1, 2)).toMatchObject({ code: 0, text });
 });
 
 test.each([
-  ['the deployment names only other generations', [1, 3]],
-  ['the deployment names no generation', []],
-])('rebuild keeps fails if %s', async (_, generations) => {
+  { name: 'the deployment names only other generations', generations: [1, 3] },
+  { name: 'the deployment names no generation', generations: [] },
+])('rebuild keeps fails if $name', async ({ generations }) => {
   await activateGeneration2();
-  expect(await keeps({}, ...generations)).toEqual([
-    1,
-    [
-      'generation 2 is active, and would have no projectors: Data-As-Of would stand still',
-      'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
-      'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
-    ].join('\n'),
+  const { code, text } = await keeps({}, ...generations);
+  expect(code).toBe(1);
+  expect(text.split('\n')).toEqual([
+    'generation 2 is active, and would have no projectors: Data-As-Of would stand still',
+    'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
+    'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
   ]);
 });
 
 test('rebuild keeps succeeds if MongoDB does not answer', async () => {
   const unavailable = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
-  expect(await keeps(unavailable, 1, 3)).toEqual([0, matching(/^the active generation is unknown: /)]);
+  const text = matching(/^the active generation is unknown: /);
+  expect(await keeps(unavailable, 1, 3)).toMatchObject({ code: 0, text });
 });
 
 test('rebuild keeps succeeds in a pod whose Secret does not exist before the upgrade', async () => {
-  expect(await keeps({ MONGODB_URL: '' }, 1, 3)).toEqual([
-    0,
-    'the active generation is unknown: MONGODB_URL is not set',
-  ]);
+  const text = 'the active generation is unknown: MONGODB_URL is not set';
+  expect(await keeps({ MONGODB_URL: '' }, 1, 3)).toMatchObject({ code: 0, text });
 });

@@ -22,8 +22,12 @@ describe('blocked keys', () => {
   const keysAs = (OPERATOR: string | undefined, ...args: string[]) =>
     runCli({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, ['keys', ...args]);
   const keys = (...args: string[]) => keysAs(undefined, ...args);
-  const statuses = (token: string) =>
-    Promise.all(testStore.replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
+  /** The status of a request with the token to each replica. */
+  const statuses = async (token: string) => {
+    const requests = testStore.replicas.map(({ get }) => get('/v1/tickets', { token }));
+    const answers = await Promise.all(requests);
+    return answers.map(({ status }) => status);
+  };
 
   test('keys block and keys unblock take effect on every replica within six seconds', async () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
@@ -43,16 +47,14 @@ describe('blocked keys', () => {
   test('a blocked token stays refused for all its keys although the blocked key is deleted', async () => {
     const token = 'svc_live_leaked';
     const key = (id: string) => apiKey(token, { id });
-    const documents = testStore.database.collection<{ _id: string; state?: object }>('apiKeys');
     await store(testStore.database, 'apiKey', [key('key_leaked1'), key('key_leaked2')]);
     expect(await statuses(token)).toEqual([200, 200]);
     await keys('block', 'key_leaked1', '--why', 'leaked');
     nowMs += 6_000;
     expect(await statuses(token)).toEqual([401, 401]);
-    await documents.updateOne(
-      { _id: 'key_leaked1' },
-      { $unset: { state: '' }, $set: { deletedAt: new Date() } },
-    );
+    const documents = testStore.database.collection<{ _id: string; state?: object }>('apiKeys');
+    const deletion = { $unset: { state: '' as const }, $set: { deletedAt: new Date() } };
+    await documents.updateOne({ _id: 'key_leaked1' }, deletion);
     nowMs += 6_000;
     expect(await statuses(token)).toEqual([401, 401]);
     const { text } = await keys('list');
@@ -69,13 +71,13 @@ describe('blocked keys', () => {
     await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
     const { text } = await keys('list');
     const limitAndName = 'default limit {2}.+$';
-    for (const line of [
+    for (const state of [
       'key_a {2}org_a {2}live {2}active {2}',
       'key_b {2}org_b {2}live {2}blocked since \\S+ by ann \\(leaked\\) {2}',
       'key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}',
     ])
-      expect(text).toMatch(new RegExp(`^${line}${limitAndName}`, 'm'));
-    const json = (await keys('list', '--org', 'org_b', '--json')).text;
+      expect(text).toMatch(new RegExp(`^${state}${limitAndName}`, 'm'));
+    const { text: json } = await keys('list', '--org', 'org_b', '--json');
     expect(JSON.parse(json)).toEqual([
       {
         id: 'key_b',
@@ -103,13 +105,11 @@ describe('blocked keys', () => {
   });
 
   test.each([
-    [
-      ['block', 'key_x', '--why', 'leaked'],
-      'keys block failed: there is no key key_x; see: npx support-cli keys list',
-    ],
-    [['unblock', 'key_c'], 'keys unblock failed: key key_c is not blocked; see: npx support-cli keys list'],
-  ])('keys %j exits with code 1 and names the reason', async (args, error) => {
-    expect(await keys(...args)).toMatchObject({ code: 1, text: '', errors: `${error}\n` });
+    { command: 'block key_x --why leaked', error: 'keys block failed: there is no key key_x' },
+    { command: 'unblock key_c', error: 'keys unblock failed: key key_c is not blocked' },
+  ])('keys $command exits with code 1 and names the reason', async ({ command, error }) => {
+    const errors = `${error}; see: npx support-cli keys list\n`;
+    expect(await keys(...command.split(' '))).toMatchObject({ code: 1, text: '', errors });
   });
 });
 

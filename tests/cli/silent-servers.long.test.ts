@@ -18,7 +18,8 @@ test('a verb names the error of the connection that failed before the server bec
     connections += 1;
     if (connections < 3) socket.once('data', () => socket.resetAndDestroy());
   });
-  const brokers = `127.0.0.1:${(await listen(failing, '127.0.0.1', 0)).port}`;
+  const { port } = await listen(failing, '127.0.0.1', 0);
+  const brokers = `127.0.0.1:${port}`;
   const service = startService('cli', { KAFKA_BROKERS: brokers, LOG_LEVEL: '' }, ['topics', 'create']);
   expect(await service.exited).toBe(1);
   failing.close();

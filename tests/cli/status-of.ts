@@ -4,7 +4,8 @@ import { startApi, type TestStore } from '../api/test-api.ts';
 export async function statusOf(served: Pick<TestStore, 'client' | 'name'>, token: string): Promise<number> {
   const api = await startApi(served);
   try {
-    return (await api.get('/v1/tickets', { token })).status;
+    const { status } = await api.get('/v1/tickets', { token });
+    return status;
   } finally {
     await api.close();
   }

@@ -17,7 +17,8 @@ describe('topics create', () => {
 
   test('waits until every broker knows a new topic', async () => {
     const prefix = `${testEnvironment.name}-slow.`;
-    let refusals = 2;
+    const ticketTopic = topicOf('ticket', prefix);
+    let refusalsLeft = 2;
     const slow: Admin = {
       ...testEnvironment.admin,
       // If kafkajs waits for the leaders, it asks for them once, and fails if a broker does not know the topic.
@@ -27,23 +28,25 @@ describe('topics create', () => {
         return isCreated;
       },
       fetchTopicOffsets: async (topic) => {
-        if (topic === topicOf('ticket', prefix)) refusals -= 1;
-        if (topic === topicOf('ticket', prefix) && refusals >= 0) throw unknownTopic();
+        if (topic === ticketTopic && refusalsLeft > 0) {
+          refusalsLeft -= 1;
+          throw unknownTopic();
+        }
         return testEnvironment.admin.fetchTopicOffsets(topic);
       },
     };
     const output = await createTopics(slow, prefix, { partitions: 2 });
-    expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions`);
-    expect(refusals).toBeLessThan(0);
+    expect(output).toContain(`${ticketTopic}: created, 2 partitions`);
+    expect(refusalsLeft).toBe(0);
   });
 
   test('leaves an existing topic unchanged', async () => {
     const prefix = `${testEnvironment.name}-existing.`;
     await createTopics(testEnvironment.admin, prefix, { partitions: 2 });
-    expect(await createTopics(testEnvironment.admin, prefix, { partitions: 5 })).toContain(
-      `${topicOf('ticket', prefix)}: already exists, left unchanged`,
-    );
-    expect(await testEnvironment.admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
+    const output = await createTopics(testEnvironment.admin, prefix, { partitions: 5 });
+    const ticketTopic = topicOf('ticket', prefix);
+    expect(output).toContain(`${ticketTopic}: already exists, left unchanged`);
+    expect(await testEnvironment.admin.fetchTopicOffsets(ticketTopic)).toHaveLength(2);
   });
 
   test('sets the replication factor and min.insync.replicas', async () => {
@@ -55,11 +58,8 @@ describe('topics create', () => {
       resources: [{ type: 2, name: topicOf('tag', prefix), configNames: ['min.insync.replicas'] }],
     });
     expect(resources[0]?.configEntries).toMatchObject([{ configValue: '2', isDefault: false }]);
-    const tooManyReplicas = createTopics(admin, `${prefix}too-many.`, {
-      partitions: 1,
-      replicationFactor: 9,
-    });
-    await expect(tooManyReplicas).rejects.toThrow(/replication/i);
+    const tooManyReplicas = { partitions: 1, replicationFactor: 9 };
+    await expect(createTopics(admin, `${prefix}too-many.`, tooManyReplicas)).rejects.toThrow(/replication/i);
   });
 
   test('fails immediately for an error that no wait can solve', async () => {
@@ -68,8 +68,7 @@ describe('topics create', () => {
       ...testEnvironment.admin,
       fetchTopicOffsets: () => Promise.reject(refused),
     };
-    await expect(
-      createTopics(unauthorized, `${testEnvironment.name}-refused.`, { partitions: 1 }),
-    ).rejects.toBe(refused);
+    const creation = createTopics(unauthorized, `${testEnvironment.name}-refused.`, { partitions: 1 });
+    await expect(creation).rejects.toBe(refused);
   });
 });

@@ -2,6 +2,7 @@ import type { RejectedRecord } from '../../services/projector/dead-letters/dead-
 import { eraseDeadLetters, eraseSince, findErasures } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
+import type { StoredEnvelope } from '../../services/projector/materialize/store.ts';
 import {
   closeDeadLetters,
   ensureDeadLetterIndexes,
@@ -35,8 +36,8 @@ describe('dead letters about a deleted entity', () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
     await store([...rejected, rejectedVersion('con_2', 2_000)]);
     const entity = { kind: 'contact', id: 'con_1' } as const;
-    const covers = ({ versioned }: { versioned: { version: number } | null }) =>
-      (versioned?.version ?? 0) <= 1_199;
+    type Letter = { versioned: { version: number } | null };
+    const covers = ({ versioned }: Letter) => versioned !== null && versioned.version <= 1_199;
     await eraseDeadLetters(deps(), [{ ...entity, covers }]);
     const remaining = await standingLetters(opened.control);
     expect(remaining.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
@@ -84,23 +85,22 @@ describe('dead letters about a deleted entity', () => {
     expect(left.map(({ _id }) => _id)).toEqual([kept]);
   });
 
-  test.each(['deleted', 'tombstone'] as const)(
-    'are erased by a %s record although the entity came back in the same batch',
-    async (op) => {
+  const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+  const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
+  /** The contact after its deletion at offset 3 and its creation at offset 4. */
+  const recreated = { _id: 'con_9', orgId: 'org_1', version: 4, revision: 1, position: position(4) };
+  test.each<{ op: string; deletion: Change; stored: StoredEnvelope }>([
+    { op: 'deleted', deletion: { ...change, op: 'delete', version: 3 }, stored: recreated },
+    {
+      op: 'tombstone',
+      deletion: { ...change, op: 'tombstone' },
+      stored: { ...recreated, tombstonePosition: position(3) },
+    },
+  ])(
+    'are erased by a $op record although the entity came back in the same batch',
+    async ({ deletion, stored }) => {
       // The contact has a dead letter, is deleted and created again, and then has another dead letter.
       await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
-      const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
-      const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
-      const deletion: Change =
-        op === 'deleted' ? { ...change, op: 'delete', version: 3 } : { ...change, op: 'tombstone' };
-      const stored = {
-        _id: 'con_9',
-        orgId: 'org_1',
-        version: 4,
-        revision: 1,
-        position: position(4),
-        ...(op === 'tombstone' && { tombstonePosition: position(3) }),
-      };
       const envelopes = { readEnvelopes: async () => [stored] };
       const erasures = await findErasures(envelopes, 'contact', { changes: [deletion], rejected: [] });
       await eraseDeadLetters(deps(), erasures);

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
+import { type StandingLetter, storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,13 +9,16 @@ import { useProjector } from '../support/use-projector.ts';
 
 describe('dead-letters commands', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
-  const deadLetterOf = async (id: string) => (await deadLetters(({ _id }) => _id === id))[0] ?? null;
-  const idAt = async (kind: Kind, offset: number) =>
-    (
-      await deadLetters(
-        (letter) => letter.topic === topic(kind) && letter.partition === 0 && letter.offset === offset,
-      )
-    )[0]?._id ?? '';
+  const deadLetterOf = async (id: string) => {
+    const [letter] = await deadLetters(({ _id }) => _id === id);
+    return letter ?? null;
+  };
+  /** The id of the dead letter at an offset of the first partition. */
+  const idAt = async (kind: Kind, offset: number) => {
+    const isAt = (letter: StandingLetter) => letter.partition === 0 && letter.offset === offset;
+    const [letter] = await deadLetters((candidate) => candidate.topic === topic(kind) && isAt(candidate));
+    return letter?._id ?? '';
+  };
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const json = async (...args: string[]) => {
     const { text } = await cli(...args, '--json');
@@ -77,10 +80,10 @@ describe('dead-letters commands', () => {
     });
 
     test.each([
-      ['organization', ['--org', 'org_1'], 1],
-      ['key', ['--key', 'joe@example.com'], 1],
-      ['time', ['--until', '2026-01-01T00:00:00Z'], 0],
-    ])('list selects by %s', async (_, filter, total) => {
+      { name: 'organization', filter: ['--org', 'org_1'], total: 1 },
+      { name: 'key', filter: ['--key', 'joe@example.com'], total: 1 },
+      { name: 'time', filter: ['--until', '2026-01-01T00:00:00Z'], total: 0 },
+    ])('list selects by $name', async ({ filter, total }) => {
       const listed = await json('list', ...filter);
       expect(listed).toMatchObject({ total });
       expect(listed.deadLetters).toHaveLength(total);
@@ -186,11 +189,10 @@ describe('dead-letters commands', () => {
     await publish(contact, invalid);
     await applied();
     const deletion = await storeAcceptable({ ...contact, version: 3, op: 'deleted' }, 61);
-    const countAboutContact = async () =>
-      (await deadLetters(({ subjects }) => subjects?.includes('con_leaves') ?? false)).length;
-    expect(await countAboutContact()).toBe(2);
+    const aboutContact = () => deadLetters(({ subjects }) => subjects?.includes('con_leaves') === true);
+    expect(await aboutContact()).toHaveLength(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
-    expect(await countAboutContact()).toBe(0);
+    expect(await aboutContact()).toEqual([]);
   });
 
   describe('for two dead letters of tags and one of a user', () => {

@@ -1,8 +1,26 @@
 import { pino } from 'pino';
 import { openConsole } from '../console/test-console.ts';
 import { channelsWithSecrets } from '../support/channels-with-secrets.ts';
-import { encode } from '../support/events.ts';
+import { encode, type Event, type Produced } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
+
+/** Records of an event that a projector refuses, with further secrets. */
+function refusedRecords(event: Event): Produced[] {
+  const { key, value, headers } = encode(event, 'structured');
+  const text = String(value);
+  const values = [
+    text.slice(0, -1),
+    text.replace('updated.v1', 'updated.v2').replace('created.v1', 'created.v2'),
+    text.replaceAll('"name":', '"name":{"of":"SECRET-4"},"was":'),
+    text.replace('"subject":"', '"subject":"SECRET-5 '),
+    text.replace('"orgid":"', '"orgid":"SECRET-6 '),
+  ];
+  return values.map((changed) => ({
+    key,
+    value: changed,
+    headers: { ...headers, 'x-credentials': 'SECRET-7' },
+  }));
+}
 
 describe('secrets of records that the projector refuses', () => {
   const { environment, send, applied, start, stop, deadLetters, cli } = useProjector({ projectors: 0 });
@@ -12,17 +30,7 @@ describe('secrets of records that the projector refuses', () => {
   beforeAll(async () => {
     // given records with secrets everywhere, in fields of the right and of the wrong type, readable and not
     await start({ logger: pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }) });
-    const refused = channelsWithSecrets.flatMap((event) => {
-      const { key, value, headers } = encode(event, 'structured');
-      const text = String(value);
-      return [
-        text.slice(0, -1),
-        text.replace('updated.v1', 'updated.v2').replace('created.v1', 'created.v2'),
-        text.replaceAll('"name":', '"name":{"of":"SECRET-4"},"was":'),
-        text.replace('"subject":"', '"subject":"SECRET-5 '),
-        text.replace('"orgid":"', '"orgid":"SECRET-6 '),
-      ].map((changed) => ({ key, value: changed, headers: { ...headers, 'x-credentials': 'SECRET-7' } }));
-    });
+    const refused = channelsWithSecrets.flatMap(refusedRecords);
     await send('channel', ...refused, { key: 'SECRET-8 of someone', value: '{' });
     await applied();
     await stop();
@@ -40,13 +48,14 @@ describe('secrets of records that the projector refuses', () => {
 
   test('are in no output of a command', async () => {
     const shown: string[] = [];
-    for (const args of [
+    const commands = [
       ['list'],
       ['list', '--json'],
       ['redrive', '--all', '--dry-run'],
       ['redrive', '--all', '--json'],
       ...ids.slice(0, 6).map((id) => ['show', id]),
-    ]) {
+    ];
+    for (const args of commands) {
       const { text, errors } = await cli('dead-letters', ...args);
       shown.push(text + errors);
     }
@@ -64,6 +73,7 @@ describe('secrets of records that the projector refuses', () => {
   });
 
   test('are only in the bytes that show --raw prints', async () => {
-    expect((await cli('dead-letters', 'show', ids[0] ?? '', '--raw')).text).toContain('SECRET-1');
+    const { text } = await cli('dead-letters', 'show', ids[0] ?? '', '--raw');
+    expect(text).toContain('SECRET-1');
   });
 });

@@ -9,6 +9,7 @@ import { addToLedger } from '../support/dead-letters.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const topic = 'support.tags';
+const config = { TOPIC_PREFIX: 'support.' };
 const rejection = { reason: 'not_json', detail: 'value: must be JSON' } as const;
 const recordAt = (offset: number) => ({ topic, partition: 0, offset, timestampMs: 1, ...rejection });
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
@@ -20,14 +21,16 @@ describe('a selection of dead letters between two times', () => {
     for (const [offset, time] of instants.entries())
       await addToLedger(opened.control, recordAt(offset), [1], at(time));
   });
-  test.each<[string, DeadLetterFilter, number[]]>([
-    ['since an instant, inclusively', { since: at('10:00:00.000') }, [1, 2, 3, 4]],
-    ['until an instant, exclusively', { until: at('11:00:00.000') }, [0, 1, 2]],
-    ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, [1, 2]],
-  ])('has the dead letters that were last rejected %s', async (_, filter, expected) => {
+  const since = at('10:00:00.000');
+  const until = at('11:00:00.000');
+  test.each<{ name: string; filter: DeadLetterFilter; expected: number[] }>([
+    { name: 'since an instant, inclusively', filter: { since }, expected: [1, 2, 3, 4] },
+    { name: 'until an instant, exclusively', filter: { until }, expected: [0, 1, 2] },
+    { name: 'since and until', filter: { since, until }, expected: [1, 2] },
+  ])('has the dead letters that were last rejected $name', async ({ filter, expected }) => {
     const chunks = await Array.fromAsync(readSelected(opened.control, { filter, limit: 100 }));
     expect(chunks.flat().map(({ offset }) => offset)).toEqual(expected);
-    const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, 100);
+    const listed = await listDeadLetters({ ...opened, config }, filter, 100);
     expect(listed.deadLetters.map(({ offset }) => offset)).toEqual(expected.toReversed());
     expect(listed.total).toBe(expected.length);
   });
@@ -55,12 +58,13 @@ describe('100,000 dead letters', () => {
     await ensureDeadLetterIndexes(opened.control);
     const offsets = Array.from({ length: 100_000 }, (_, offset) => offset);
     const bySpan = Map.groupBy(offsets, (offset) => spanIdOf(recordAt(offset)));
-    await changeSpans(opened.control, bySpan.keys(), (span) =>
-      rejectRecords(span, (bySpan.get(span._id) ?? []).map(recordAt), { generation: 1, now: new Date() }),
-    );
+    await changeSpans(opened.control, bySpan.keys(), (span) => {
+      const records = (bySpan.get(span._id) ?? []).map(recordAt);
+      rejectRecords(span, records, { generation: 1, now: new Date() });
+    });
     const commands: string[] = [];
     opened.mongo.on('commandStarted', ({ commandName }) => commands.push(commandName));
-    const latest = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, {}, 50);
+    const latest = await listDeadLetters({ ...opened, config }, {}, 50);
     expect(latest).toMatchObject({ total: 100_000, counts: [{ topic, reason: 'not_json', count: 100_000 }] });
     expect(latest.deadLetters).toHaveLength(50);
     expect(commands.length).toBeLessThan(10);
@@ -72,10 +76,9 @@ describe('the size of the stored bytes of each topic', () => {
   test('is read from an index without reading documents', async () => {
     await ensureDeadLetterIndexes(opened.control);
     await recordBytesOf(opened.control).insertOne({ _id: 'one', topic, size: 1 } as never);
-    const plan = JSON.stringify(
-      await recordBytesOf(opened.control).aggregate(sizesPipeline).explain('executionStats'),
-    );
-    // The tests' stand-in has other plans.
-    if (plan.includes('totalDocsExamined')) expect(plan).toMatch(/"totalDocsExamined":0\b/);
+    const explained = await recordBytesOf(opened.control).aggregate(sizesPipeline).explain('executionStats');
+    const counts = JSON.stringify(explained).match(/"totalDocsExamined":\d+/g) ?? [];
+    // The stand-in does not count the documents, so it has no counts to check.
+    for (const count of counts) expect(count).toBe('"totalDocsExamined":0');
   });
 });
