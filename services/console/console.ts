@@ -58,10 +58,10 @@ type ConsoleDeps = SourceDeps & {
 export async function startConsole(deps: ConsoleDeps) {
   const { config } = deps;
   const sources = createSources(deps);
-  const pages = [overviewPage, topicsPage, generationsPage, deadLettersPage, explainPage].map((page) =>
-    page(sources),
-  );
+  const createPages = [overviewPage, topicsPage, generationsPage, deadLettersPage, explainPage];
+  const pages = createPages.map((createPage) => createPage(sources));
   const answer = createApp(deps, pages).callback();
+  // Koa answers every failure itself, so its promise never rejects.
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;
   const address = await listen(server, config.CONSOLE_HOST, config.CONSOLE_PORT);

@@ -62,20 +62,22 @@ export function createReading<T>(
 ): Reading<T> {
   let known: LastReading<T> = { value: null, at: null, problem: null };
   let reading: Promise<void> | null = null;
-  let nextMs = -Infinity;
+  /** When the value becomes too old; null before the first read. */
+  let staleMs: number | null = null;
   const refresh = async () => {
     const startMs = nowMs();
     try {
       known = { value: await read(known.value), at: new Date(), problem: null };
-      nextMs = nowMs() + Math.max(everyMs, (nowMs() - startMs) / busyPart);
+      staleMs = nowMs() + Math.max(everyMs, (nowMs() - startMs) / busyPart);
     } catch (error) {
       known = { ...known, problem: problemText(error) };
-      nextMs = nowMs() + everyMs;
+      staleMs = nowMs() + everyMs;
     }
     reading = null;
   };
   return async () => {
-    if (!reading && nowMs() < nextMs) return known;
+    const isFresh = staleMs !== null && nowMs() < staleMs;
+    if (!reading && isFresh) return known;
     reading ??= refresh();
     const finished = reading.then(() => false);
     const isLate = await within(waitMs, finished, () => true);

@@ -61,28 +61,23 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const deps = { config, mongo, control, topics: topicsOf(config.TOPIC_PREFIX), now };
   // Connects before every read: if an operation connects implicitly and fails, the driver's topology stays closed.
   const connected = <T>(read: () => Promise<T>) => mongo.connect().then(read);
-  const overview = createReading<Overview>(
-    async (previous) => {
-      const facts = await connected(() => readFacts(deps, kafka.use, previous?.facts ?? null));
-      const allFindings = evaluateRules(facts);
-      return { facts, findings: allFindings, report: reportOf(facts, allFindings) };
-    },
-    // The wait is longer than the three seconds for which the facts wait for Kafka.
-    { everyMs: 1_500, waitMs: 4_000 },
-  );
-  const samples = createReading(() => connected(async () => readSamples(control, await now())), {
-    everyMs: sampleEveryMs / 2,
-  });
+  const readOverview = async (previous: Overview | null): Promise<Overview> => {
+    const facts = await connected(() => readFacts(deps, kafka.use, previous?.facts ?? null));
+    const findings = evaluateRules(facts);
+    return { facts, findings, report: reportOf(facts, findings) };
+  };
+  // The wait is longer than the three seconds for which the facts wait for Kafka.
+  const overview = createReading(readOverview, { everyMs: 1_500, waitMs: 4_000 });
+  const readLastHour = () => connected(async () => readSamples(control, await now()));
+  const samples = createReading(readLastHour, { everyMs: sampleEveryMs / 2 });
   const limited = (signal: AbortSignal): OperationDeps => {
     const limits = { maxTimeMS: readMsMax, signal };
     return { ...deps, mongo: limitedClient(mongo, limits), control: limitedDatabase(control, limits) };
   };
   const begin = createOpenReads();
-  const deadLetters = createReadings(
-    begin,
-    (filter: LetterQuery, signal) => connected(() => listDeadLetters(limited(signal), filter, lettersMax)),
-    { everyMs: 5_000 },
-  );
+  const readDeadLetters = (filter: LetterQuery, signal: AbortSignal) =>
+    connected(() => listDeadLetters(limited(signal), filter, lettersMax));
+  const deadLetters = createReadings(begin, readDeadLetters, { everyMs: 5_000 });
   const renderWithDeadline = createRenderWithDeadline(begin);
   // The page does not read this content again, so it shows the time of the read.
   const readOnce = async (work: () => Promise<Html>) =>

@@ -48,11 +48,14 @@ export const deadLettersPage = (sources: Sources): Page => ({
   },
 });
 
-const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | string): Html => {
-  const known = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const search = new URLSearchParams(known).toString();
-  return html`<a href="${path}${search && `?${search}`}">${content}</a>`;
-};
+function link(query: Partial<LetterQuery> & { id?: string }, content: Html | string): Html {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value) parameters.set(name, value);
+  }
+  const search = parameters.size > 0 ? `?${parameters.toString()}` : '';
+  return html`<a href="${path}${search}">${content}</a>`;
+}
 
 function groupsTable(
   cli: string,
@@ -74,15 +77,19 @@ function groupsTable(
     ${table(
       `${counted(total, 'dead letter')}, by topic and reason`,
       ['Topic', 'Reason', 'Number', 'Next'],
-      counts.map((group) => [
-        link({ topic: group.topic }, group.topic),
-        link({ reason: group.reason }, group.reason),
-        link({ topic: group.topic, reason: group.reason }, numberCell(group.count)),
-        commandToCopy(
-          `${cli} dead-letters redrive --topic ${shellWord(group.topic)} --reason ${shellWord(group.reason)}`,
-        ),
-      ]),
+      counts.map((group) => groupRow(cli, group)),
     )}`;
+}
+
+function groupRow(cli: string, group: DeadLetterList['counts'][number]): [Html, ...Html[]] {
+  const { topic, reason, count } = group;
+  const redrive = `${cli} dead-letters redrive --topic ${shellWord(topic)} --reason ${shellWord(reason)}`;
+  return [
+    link({ topic }, topic),
+    link({ reason }, reason),
+    link({ topic, reason }, numberCell(count)),
+    commandToCopy(redrive),
+  ];
 }
 
 /** The latest dead letters, without secrets and personal data, and the command that lists more of them. */
@@ -118,16 +125,15 @@ async function renderLetter(deps: OperationDeps, { commands }: Sources, id: stri
   const next = verbFor(shown.reason);
   const run = (verb: string) => commandToCopy(`${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`);
   const purge = html`no release can apply it. Once the source has corrected the entity: ${run('purge')}`;
+  const facts: [name: string, value: Html][] = [];
+  // The heading names the record, which is the first row.
+  const [, ...rows] = deadLetterRows(shown);
+  for (const [name, value] of rows) {
+    if (value !== null) facts.push([name, name === 'key' ? keyLink(shown) : withAges(value)]);
+  }
+  facts.push(['next', next === 'purge' ? purge : run(next)]);
+  if (shown.bytes !== null) facts.push(['bytes', run('show --raw')]);
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
-    ${definitions([
-      // The heading is the record.
-      ...deadLetterRows(shown)
-        .slice(1)
-        .flatMap(([name, value]): [string, Html][] =>
-          value === null ? [] : [[name, name === 'key' ? keyLink(shown) : withAges(value)]],
-        ),
-      ['next', next === 'purge' ? purge : run(next)],
-      ...(shown.bytes === null ? [] : [['bytes', run('show --raw')] satisfies [string, Html]]),
-    ])}`;
+    ${definitions(facts)}`;
 }

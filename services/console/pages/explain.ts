@@ -32,25 +32,28 @@ async function renderExplanation(deps: OperationDeps, { commands }: Sources, id:
   const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
   const explanation = await explain(deps, trace ? idInTrace(trace) : id);
   const { documents, now, refused, requests } = explanation;
-  return html`${
-    trace
-      ? html`<h2>Request ${id}</h2>
-          ${rowsOf(traceRows(trace))}`
-      : html``
+  const parts: Html[] = [];
+  if (trace) parts.push(html`<h2>Request ${id}</h2>`, rowsOf(traceRows(trace)));
+  if (documents.length === 0) parts.push(html`<p class="finding">${notFoundText(explanation)}</p>`);
+  for (const document of documents) {
+    parts.push(html`<h2>${document.kind} ${document.id}</h2>`, rowsOf(documentRows(document, now)));
+    parts.push(ingredientsTable(document));
   }
-  ${documents.length === 0 ? html`<p class="finding">${notFoundText(explanation)}</p>` : html``}
-  ${documents.map(
-    (document) =>
-      html`<h2>${document.kind} ${document.id}</h2>
-        ${rowsOf(documentRows(document, now))} ${ingredientsTable(document)}`,
-  )}
-  ${refused.length > 0 ? refusedTable(refused) : html``}
-  ${requests.length > 0 ? requestsTable(requests) : html``}
-  ${/^\w[\w-]*$/.test(id) ? html`<p>On a terminal: ${commandToCopy(`${commands.cli} explain ${id}`)}</p>` : html``}`;
+  if (refused.length > 0) parts.push(refusedTable(refused));
+  if (requests.length > 0) parts.push(requestsTable(requests));
+  // Any other id would need quotes on a terminal.
+  const isPlainWord = /^\w[\w-]*$/.test(id);
+  if (isPlainWord) parts.push(html`<p>On a terminal: ${commandToCopy(`${commands.cli} explain ${id}`)}</p>`);
+  return html`${parts}`;
 }
 
-const rowsOf = (rows: Row[]): Html =>
-  definitions(rows.flatMap(([name, text]) => (text === null ? [] : [[name, withAges(text)]])));
+function rowsOf(rows: Row[]): Html {
+  const known: [name: string, value: Html][] = [];
+  for (const [name, text] of rows) {
+    if (text !== null) known.push([name, withAges(text)]);
+  }
+  return definitions(known);
+}
 
 const explainLink = (id: string): Html => html`<a href="/explain?id=${encodeURIComponent(id)}">${id}</a>`;
 

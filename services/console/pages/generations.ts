@@ -22,12 +22,14 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
     if (!reading.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
     const { facts, findings, report } = reading.value;
     const { generations = [], history = [] } = facts.registry ?? {};
+    const comparisons = new Map(generations.map((registered) => [registered.number, registered.report]));
+    const sections = report.generations.map((generation) =>
+      generationSection(findings, generation, comparisons.get(generation.number)),
+    );
     const isBuilding = report.generations.some(isBuild);
+    const start = commandToCopy(`${commands.cli} rebuild start`);
     return {
-      generations: html`${report.generations.map((one) =>
-        generationSection(findings, one, generations.find(({ number }) => number === one.number)?.report),
-      )}
-      ${isBuilding ? html`` : html`<p>To build another one: ${commandToCopy(`${commands.cli} rebuild start`)}</p>`}`,
+      generations: html`${sections} ${isBuilding ? html`` : html`<p>To build another one: ${start}</p>`}`,
       history: history.length === 0 ? html`` : historyTable(history, facts.now, commands.cli),
       fresh,
     };
@@ -53,21 +55,20 @@ function generationSection(
     if (name === 'next') return failed.length === 0;
     return !(step && blocks.includes(step));
   });
+  const facts: [name: string, value: Html | string][] = [
+    ['Lag', lagCell(generation)],
+    ['Version', `projection version ${generation.projectionVersion}`],
+  ];
+  if (report) facts.push(['Comparison', comparisonText(report)]);
   return html`<h2>Generation ${number}: ${state}${condition === state ? '' : `, ${condition}`}</h2>
-    ${isBuild(generation) ? buildSteps(generation, report?.differences) : html``}
-    ${definitions([
-      [
-        'Lag',
-        html`${secondsCell(generation.lagSeconds)},
-          <a href="${topicPath(number)}"
-            >${generation.topics.some(({ lag }) => lag === null) ? 'an unknown number of records' : counted(generation.lag, 'record')}
-            to apply</a
-          >`,
-      ],
-      ['Version', `projection version ${generation.projectionVersion}`],
-      ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
-    ])}
+    ${isBuild(generation) ? buildSteps(generation, report?.differences) : html``} ${definitions(facts)}
     ${findingCards(others, number)} ${step ? checksList(failed, all, number, step, report) : html``}`;
+}
+
+function lagCell({ number, topics, lag, lagSeconds }: GenerationReport): Html {
+  const isUnknown = topics.some((topic) => topic.lag === null);
+  const records = isUnknown ? 'an unknown number of records' : counted(lag, 'record');
+  return html`${secondsCell(lagSeconds)}, <a href="${topicPath(number)}">${records} to apply</a>`;
 }
 
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): Html =>
@@ -85,13 +86,7 @@ function checksList(
 ): Html {
   const passed = passedChecks(all, generation, step);
   return html`<ul class="checks">
-      ${failed.map(
-        ({ name, severity, text, fix, accept }) =>
-          html`<li>
-            ${severity === 'progress' && !(name === 'compared' && report) ? html`<span class="finding warn">○ not yet</span>` : html`<span class="finding bad">✗ failed</span>`}
-            ${withAges(text)} ${fix ? commandToCopy(fix) : html``} ${orAccept(accept)}
-          </li>`,
-      )}
+      ${failed.map((finding) => failedCheck(finding, report))}
     </ul>
     <details id="checks-${generation}">
       <summary id="open-checks-${generation}">
@@ -107,29 +102,37 @@ function checksList(
     </details>`;
 }
 
+/** A comparison that has found differences is a failed check. Without one, the check is only not made yet. */
+function failedCheck(
+  { name, severity, text, fix, accept }: Finding,
+  report: ComparisonReport | undefined,
+): Html {
+  const hasDifferences = name === 'compared' && report !== undefined;
+  const isNotYet = severity === 'progress' && !hasDifferences;
+  const mark = isNotYet
+    ? html`<span class="finding warn">○ not yet</span>`
+    : html`<span class="finding bad">✗ failed</span>`;
+  return html`<li>${mark} ${withAges(text)} ${fix ? commandToCopy(fix) : html``} ${orAccept(accept)}</li>`;
+}
+
 /** At most this many steps are shown, the latest first. */
 const historyMax = 20;
 
 /** One row for each step of an operator, because a promotion changes two generations together. */
-const stepRow =
-  (now: Date) =>
-  (changes: Transition[]): [Html, ...Html[]][] => {
-    const [first] = changes;
-    if (!first) return [];
-    const texts = changes.map(
-      (change) => html`<span class="whole">${change.generation}: ${changeText(change)}</span> `,
-    );
-    return [[ago(first.at, now), html`${texts}`, html`${first.by}`, html`${first.why}`]];
-  };
+function stepRow([first, ...others]: [Transition, ...Transition[]], now: Date): [Html, ...Html[]] {
+  const texts = [first, ...others].map(
+    (change) => html`<span class="whole">${change.generation}: ${changeText(change)}</span> `,
+  );
+  return [ago(first.at, now), html`${texts}`, html`${first.by}`, html`${first.why}`];
+}
 
 function historyTable(history: Transition[], now: Date, cli: string): Html {
-  const steps = [...Map.groupBy(history, ({ at, by, why }) => JSON.stringify([at, by, why])).values()];
-  const more = steps.length > historyMax;
+  const bySteps = Map.groupBy(history, ({ at, by, why }) => JSON.stringify([at, by, why]));
+  const steps = [...bySteps.values()] as [Transition, ...Transition[]][];
+  const isCut = steps.length > historyMax;
+  const more = isCut ? `: the latest ${historyMax} of ${steps.length} changes` : '';
   const shown = steps.slice(-historyMax).toReversed();
-  return html`${table(
-    `The history of the generations${more ? `: the latest ${historyMax} of ${steps.length} changes` : ''}`,
-    ['Time', 'Generation', 'By', 'Why'],
-    shown.flatMap(stepRow(now)),
-  )}
-  ${more ? commandToCopy(`${cli} rebuild history`) : html``}`;
+  const historyRows = shown.map((changes) => stepRow(changes, now));
+  return html`${table(`The history of the generations${more}`, ['Time', 'Generation', 'By', 'Why'], historyRows)}
+  ${isCut ? commandToCopy(`${cli} rebuild history`) : html``}`;
 }

@@ -88,10 +88,8 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
   const { topic, reason, since, until } = filter;
   if (!since && !until && !needsBytes(filter)) {
     const counts = await countUnapplied(control);
-    return counts.filter(
-      (count) =>
-        (topic === undefined || count.topic === topic) && (reason === undefined || count.reason === reason),
-    );
+    const ofTopic = topic === undefined ? counts : counts.filter((count) => count.topic === topic);
+    return reason === undefined ? ofTopic : ofTopic.filter((count) => count.reason === reason);
   }
   const counts = new Map<string, UnappliedCount>();
   for await (const span of readSpans(control, spansOf({ filter, limit: Infinity }))) {

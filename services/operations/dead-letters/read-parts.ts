@@ -15,8 +15,8 @@ type ReadDeps = { control: Db; readRecords: ReadRecords | null };
 /** A batch has at most this many bytes, which bounds the memory. A larger dead letter is a batch of its own. */
 const bytesPerBatch = 4 * 1024 * 1024;
 
-/** Consecutive dead letters with one source: MongoDB has the bytes of all, or the log of one partition has them. */
-type SourceGroup = { isStored: boolean; entries: LedgerRecord[] };
+/** Consecutive dead letters with one source. `log` is the partition that has their bytes; null if MongoDB has them. */
+type SourceGroup = { log: string | null; entries: LedgerRecord[] };
 
 /**
  * Reads the records of dead letters in batches, from the stored bytes or else from the log. Keeps the order of the
@@ -26,7 +26,7 @@ export async function* readDeadLetters(deps: ReadDeps, entries: LedgerRecord[]):
   const sizes = await readSizes(deps.control, entries);
   const sizeOf = (entry: LedgerRecord) => sizes.get(recordId(entry)) ?? 0;
   for (const group of groupBySource(entries, sizes)) {
-    if (group.isStored) {
+    if (group.log === null) {
       for (const batch of splitBySize(group.entries, sizeOf, bytesPerBatch)) {
         yield await readFromStore(deps, batch);
       }
@@ -49,11 +49,10 @@ function groupBySource(entries: LedgerRecord[], sizes: Map<string, number>): Sou
   const groups: SourceGroup[] = [];
   for (const entry of entries) {
     const isStored = sizes.has(recordId(entry));
+    const log = isStored ? null : partitionKey(entry);
     const group = groups.at(-1);
-    const [first] = group?.entries ?? [];
-    const isSameLog = first !== undefined && partitionKey(first) === partitionKey(entry);
-    if (group?.isStored === isStored && (isStored || isSameLog)) group.entries.push(entry);
-    else groups.push({ isStored, entries: [entry] });
+    if (group?.log === log) group.entries.push(entry);
+    else groups.push({ log, entries: [entry] });
   }
   return groups;
 }
@@ -64,11 +63,12 @@ async function readFromStore({ control }: ReadDeps, entries: LedgerRecord[]): Pr
     .find({ _id: { $in: entries.map(recordId) } })
     .toArray();
   const byId = new Map(found.map((bytes) => [bytes._id, bytes]));
-  const readable = entries.flatMap((entry): ReadDeadLetter[] => {
+  const readable: ReadDeadLetter[] = [];
+  for (const entry of entries) {
     const id = recordId(entry);
     const bytes = byId.get(id);
-    return bytes ? [{ id, entry, record: { ...recordOf(bytes), position: positionOf(entry) } }] : [];
-  });
+    if (bytes) readable.push({ id, entry, record: { ...recordOf(bytes), position: positionOf(entry) } });
+  }
   return { readable, refused: [] };
 }
 
@@ -89,13 +89,14 @@ async function* readFromLog({ readRecords }: ReadDeps, entries: LedgerRecord[]):
   let offsets = [...byOffset.keys()];
   while (offsets.length > 0) {
     const { records, remaining } = await readRecords(first, offsets);
-    const readable = [...records].flatMap(([offset, record]): ReadDeadLetter[] => {
+    const readable: ReadDeadLetter[] = [];
+    for (const [offset, record] of records) {
       const { timestampMs } = record.position;
       const entry = byOffset.get(offset)?.find((candidate) => candidate.timestampMs === timestampMs);
-      if (!entry || entry.reason === 'undecodable') return [];
+      if (!entry || entry.reason === 'undecodable') continue;
       missing.delete(entry);
-      return [{ id: recordId(entry), entry, record }];
-    });
+      readable.push({ id: recordId(entry), entry, record });
+    }
     yield { readable, refused: [] };
     offsets = remaining;
   }

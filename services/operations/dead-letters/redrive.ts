@@ -156,7 +156,10 @@ async function previewRedrive(
   readable: ReadDeadLetter[],
 ) {
   const parsed = readable.map((letter) => ({ ...letter, result: parseRecord(kind, letter.record) }));
-  const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
+  const ids = new Set<string>();
+  for (const { result } of parsed) {
+    if ('change' in result) ids.add(result.change.id);
+  }
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
   const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
@@ -170,11 +173,11 @@ async function previewRedrive(
       return projectorError('engine', error);
     }
   };
-  return new Map(
-    parsed.map(({ id, record, result }): [KafkaRecord, RedriveResult] => {
-      const expected = 'change' in result ? evolveNext(result.change) : result.rejected;
-      const outcome = 'outcome' in expected ? expected : { outcome: 'refused' as const, ...expected };
-      return [record, { id, ...outcome }];
-    }),
-  );
+  const expected = new Map<KafkaRecord, RedriveResult>();
+  for (const { id, record, result } of parsed) {
+    const outcome = 'change' in result ? evolveNext(result.change) : result.rejected;
+    if ('outcome' in outcome) expected.set(record, { id, ...outcome });
+    else expected.set(record, { id, outcome: 'refused', ...outcome });
+  }
+  return expected;
 }

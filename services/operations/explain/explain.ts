@@ -36,34 +36,42 @@ export async function explain(deps: ExplainDeps, id: string): Promise<Explanatio
   const { mongo, control, config } = deps;
   const registry = await requireRegistry(control);
   const now = await deps.now();
-  const sides = livingGenerations(registry)
-    .map((generation) => ({
-      generation,
-      number: generation.number,
-      database: generationDatabase(mongo, config.DATABASE_NAME, generation.number),
-    }))
-    .toSorted((a, b) => Number(b.generation.state === 'active') - Number(a.generation.state === 'active'));
+  const activeFirst = livingGenerations(registry).toSorted(
+    (a, b) => Number(b.state === 'active') - Number(a.state === 'active'),
+  );
+  const sides = activeFirst.map((generation) => ({
+    generation,
+    number: generation.number,
+    database: generationDatabase(mongo, config.DATABASE_NAME, generation.number),
+  }));
   const [active] = sides;
   const completeTo = active ? await readWatermark(control, active.number) : null;
-  const explainKind = async (side: GenerationSide, kind: Kind) => {
+  const explainKind = async (side: GenerationSide, kind: Kind): Promise<ExplainedDocument | null> => {
     const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
-    return document ? [await explainDocument(deps, { now, active, side }, kind, document)] : [];
+    return document && (await explainDocument(deps, { now, active, side }, kind, document));
   };
   const explaining = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
+  const explained = await Promise.all(explaining);
   return {
     id,
     completeTo: completeTo?.toISOString() ?? null,
     now: now.toISOString(),
-    documents: (await Promise.all(explaining)).flat(),
+    documents: explained.filter((document) => document !== null),
     refused: await readRefused(control, id),
-    requests: (await readRecentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
-      id: _id,
-      time: at.toISOString(),
-      status,
-      code,
-      key: keyId,
-    })),
+    requests: await readRequests(control, id),
   };
+}
+
+/** The latest traced requests that named the id. */
+async function readRequests(control: Db, id: string): Promise<Explanation['requests']> {
+  const recent = await readRecentRequests(control, id);
+  return recent.map(({ _id, at, status, code, keyId }) => ({
+    id: _id,
+    time: at.toISOString(),
+    status,
+    code,
+    key: keyId,
+  }));
 }
 
 /** An explanation has at most this many dead letters. */
@@ -77,16 +85,16 @@ async function readRefused(control: Db, id: string): Promise<Explanation['refuse
     .sort({ storedAt: -1 })
     .limit(refusedMax)
     .toArray();
-  const entries = await readLedgerRecords(
-    control,
-    found.map(({ _id }) => _id),
-  );
-  return found.flatMap(({ _id, versioned }) => {
+  const ids = found.map(({ _id }) => _id);
+  const entries = await readLedgerRecords(control, ids);
+  const refused: Explanation['refused'] = [];
+  for (const { _id, versioned } of found) {
     const entry = entries.get(_id);
-    if (!entry || entry.purged) return [];
+    if (!entry || entry.purged) continue;
     const version = versioned?.id === id ? versioned.version : null;
-    return [{ id: _id, version, reason: entry.reason, detail: entry.detail }];
-  });
+    refused.push({ id: _id, version, reason: entry.reason, detail: entry.detail });
+  }
+  return refused;
 }
 
 /** The id in the path of a traced request. Throws an error if the path has no id. */
@@ -160,11 +168,10 @@ async function explainReferences(
   prefix: string,
 ): Promise<ExplainedReference[]> {
   const { orgId } = document;
+  // An operator may have edited the document, so the types are checked.
   const refs: unknown[] = Array.isArray(document.refs) ? document.refs : [];
-  const ids = idsInRefs(
-    kind,
-    refs.filter((ref) => typeof ref === 'string'),
-  );
+  const stringRefs = refs.filter((ref) => typeof ref === 'string');
+  const ids = idsInRefs(kind, stringRefs);
   const explained = await Promise.all(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {
       const wanted = ids[edge] ?? [];

@@ -33,33 +33,39 @@ export async function listKeys(
   { control, database }: Pick<KeysDeps, 'control' | 'database'>,
   orgId?: string,
 ): Promise<ListedKey[]> {
+  const ofOrganization = orgId === undefined ? {} : { orgId };
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
-      .find({ ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } })
-      .project<Pick<ApiKeyDocument, '_id' | 'orgId' | 'state'>>({ orgId: 1, state: 1 })
+      .find({ ...ofOrganization, deletedAt: { $exists: false } })
+      .project<StoredKey>({ orgId: 1, state: 1 })
       .toArray(),
-    blockedKeys(control)
-      .find(orgId === undefined ? {} : { orgId })
-      .toArray(),
+    blockedKeys(control).find(ofOrganization).toArray(),
   ]);
   const keyOf = byId(keys);
   const refused = await refusedHashes(control, database, keys);
   const blockOf = byId(blocks.filter(({ keyId }) => keyId === undefined));
-  const ids = [...new Set([...keyOf.keys(), ...blockOf.keys()])];
-  return ids
-    .map((id): ListedKey => {
-      const key = keyOf.get(id);
-      const block = blockOf.get(id);
-      const isActive = key !== undefined && !key.state.archivedAt && !block;
-      return {
-        id,
-        orgId: key?.orgId ?? block?.orgId ?? '',
-        ...(key ? shownState(key) : lackedState),
-        isTokenShared: isActive && refused.has(key.state.tokenSha256),
-        blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
-      };
-    })
-    .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
+  const ids = new Set([...keyOf.keys(), ...blockOf.keys()]);
+  const listed = [...ids].map((id) => listKey(id, keyOf.get(id), blockOf.get(id), refused));
+  return listed.sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
+}
+
+type StoredKey = Pick<ApiKeyDocument, '_id' | 'orgId' | 'state'>;
+
+/** A key, its block, or both. `refused` contains the hashes of refused tokens. */
+function listKey(
+  id: string,
+  key: StoredKey | undefined,
+  block: BlockedKey | undefined,
+  refused: Set<string>,
+): ListedKey {
+  const isActive = key !== undefined && !key.state.archivedAt && !block;
+  return {
+    id,
+    orgId: key?.orgId ?? block?.orgId ?? '',
+    ...(key ? shownState(key) : lackedState),
+    isTokenShared: isActive && refused.has(key.state.tokenSha256),
+    blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
+  };
 }
 
 type ShownState = Pick<ListedKey, 'name' | 'mode' | 'rateLimit' | 'archivedAt'>;

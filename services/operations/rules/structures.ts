@@ -60,12 +60,11 @@ export function structureFindings(
  * filling it.
  */
 function describeMissing(missing: IndexFault[]): string {
-  const byKind = Map.groupBy(missing, ({ kind }) => kind);
-  return [...byKind]
-    .map(([kind, faults]) =>
-      faults.length === declaredIndexes[kind]?.length
-        ? `all indexes of ${resources[kind].collection}`
-        : faults.map(describeIndexFault).join(', '),
-    )
-    .join(', ');
+  const names: string[] = [];
+  for (const [kind, faults] of Map.groupBy(missing, (fault) => fault.kind)) {
+    const lacksAll = faults.length === declaredIndexes[kind]?.length;
+    if (lacksAll) names.push(`all indexes of ${resources[kind].collection}`);
+    else names.push(...faults.map(describeIndexFault));
+  }
+  return names.join(', ');
 }
