@@ -61,10 +61,11 @@ export async function runDemo(demo: Demo): Promise<void> {
     print(`Console for operators: ${String((await operatorConsole.logged('listening')).url)}`);
     await showTour(access, demo);
     report('\nPublishing live changes. Ctrl-C stops everything.');
+    const warehouse = { ...access, token: tokenOf(sampleData, 'Data warehouse') };
+    const rebuild = rebuildOf(services, connections.environment, projector);
     const showChanges = async () => {
-      if (demo.options.rebuild)
-        await showRebuild(demo, access, rebuildOf(services, connections.environment, projector));
-      await showLive(connections, { ...access, token: tokenOf(sampleData, 'Data warehouse') }, demo);
+      if (demo.options.rebuild) await showRebuild(demo, access, rebuild);
+      await showLive(connections, warehouse, demo);
     };
     await Promise.all([publishLive(connections, sampleData.state, demo.stopping), showChanges()]);
   };
@@ -134,14 +135,10 @@ function lineWriter(file: string) {
 
 async function publishAndWait(connections: Connections, sampleData: SampleData, demo: Demo) {
   const { report } = demo;
-  const recordCount = await publishSampleData(
-    connections,
-    batchesOf(sampleData),
-    createProgressReporter('Publishing sample data', report),
-  );
-  report(
-    `Published ${recordCount.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`,
-  );
+  const reportProgress = createProgressReporter('Publishing sample data', report);
+  const recordCount = await publishSampleData(connections, batchesOf(sampleData), reportProgress);
+  const events = recordCount.toLocaleString('en');
+  report(`Published ${events} events, with each of Kafka's compression codecs in turn`);
   await waitUntilProjected(connections, demo);
 }
 
@@ -189,6 +186,12 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
   }
 }
 
+function ageText(asOf: string | null): string {
+  if (asOf === null) return 'unknown';
+  const seconds = (Date.now() - Date.parse(asOf)) / 1_000;
+  return `${asOf} (${seconds.toFixed(1)} s old)`;
+}
+
 /** Prints a line each second that shows how far the changes have come on their way to the API. */
 async function showLive(connections: Connections, access: Access, { report, stopping }: Demo) {
   let previousRecords = (await readProgress(connections)).records;
@@ -199,8 +202,9 @@ async function showLive(connections: Connections, access: Access, { report, stop
     const perSecond = ((records - previousRecords) / (performance.now() - previousMs)) * 1_000;
     previousRecords = records;
     previousMs = performance.now();
-    const asOf = (await ask(access, '/v1/channels?limit=1').catch(() => null))?.dataAsOf;
-    const age = asOf ? `${asOf} (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : 'unknown';
+    // The API may be unable to answer for a moment.
+    const answer = await ask(access, '/v1/channels?limit=1').catch(() => null);
+    const age = ageText(answer?.dataAsOf ?? null);
     const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;
     if (!stopping.aborted) report(`${new Date().toISOString().slice(11, 19)}  ${counts}  Data-As-Of ${age}`);
   }

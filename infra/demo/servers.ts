@@ -25,12 +25,8 @@ export type Connections = KafkaConnection & {
 export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<Connections> {
   const isShared = Object.values(how).includes('environment');
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
-  // Takes only the settings of the connection to Kafka. Others could change the behaviour of a service.
-  const kafkaSettings = Object.entries(process.env).filter(
-    ([key]) => how.kafka === 'environment' && key.startsWith('KAFKA_'),
-  );
   const environment: Record<string, string> = {
-    ...(Object.fromEntries(kafkaSettings) as Record<string, string>),
+    ...(how.kafka === 'environment' ? kafkaSettings() : {}),
     KAFKAJS_NO_PARTITIONER_WARNING: '1',
     KAFKA_BROKERS: kafkaBrokers,
     MONGODB_URL: mongodbUrl,
@@ -59,6 +55,15 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
   return { ...kafka, environment, name, mongo, close };
 }
 
+/** The settings of the connection to Kafka in the environment. Other settings could change how a service works. */
+function kafkaSettings(): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && name.startsWith('KAFKA_')) settings[name] = value;
+  }
+  return settings;
+}
+
 /** The records in Kafka, the part that the active generation has not applied yet, and an estimate of its documents. */
 export async function readProgress({ admin, mongo, name, topics }: Connections) {
   const control = controlDatabase(mongo, name);
@@ -68,10 +73,11 @@ export async function readProgress({ admin, mongo, name, topics }: Connections) 
     readSavedPositions(control, generation),
     estimateDocuments(generationDatabase(mongo, name, generation)),
   ]);
-  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
-  return {
-    records: sum([...ends.values()]),
-    lag: sum([...ends].map(([key, end]) => Math.max(0, end - (positions.get(key) ?? 0)))),
-    documents: sum(Object.values(documents)),
-  };
+  const progress = { records: 0, lag: 0, documents: 0 };
+  for (const [key, end] of ends) {
+    progress.records += end;
+    progress.lag += Math.max(0, end - (positions.get(key) ?? 0));
+  }
+  for (const count of Object.values(documents)) progress.documents += count;
+  return progress;
 }

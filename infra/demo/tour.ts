@@ -18,16 +18,21 @@ const shellLine = (words: string[]): string => words.map(shellWord).join(' ');
 /** Sends a request to the API. */
 export async function ask({ baseUrl, token }: Access, path: string) {
   const headers = { authorization: `Bearer ${token}` };
-  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) }).catch(
+  const requesting = fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) });
+  const response = await requesting.catch(({ message, cause }: Error) => {
     // For every cause the message is `fetch failed`.
-    ({ message, cause }: Error) => {
-      throw new Error(`the API was not reached: ${cause instanceof Error ? cause.message : message}`);
-    },
-  );
+    throw new Error(`the API was not reached: ${cause instanceof Error ? cause.message : message}`);
+  });
   const body = await response.text();
   if (!response.ok) throw new Error(`the API answered: ${body}`);
   return { body, dataAsOf: response.headers.get('data-as-of') };
 }
+
+/** A terminal shows this many characters of a line. */
+const lineLengthMax = 108;
+
+const shorten = (line: string): string =>
+  line.length > lineLengthMax ? `${line.slice(0, lineLengthMax - 1)}…` : line;
 
 /** Prints a request as a curl command, and the first lines of the response. Returns the response. */
 async function showRequest(access: Access, path: string, { report, print }: Output, linesMax = 20) {
@@ -36,7 +41,7 @@ async function showRequest(access: Access, path: string, { report, print }: Outp
   print(shellLine(['curl', '--cacert', certificate, '-H', authorization, baseUrl + path]));
   const { body } = await ask(access, path);
   const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n');
-  const shown = lines.slice(0, linesMax).map((line) => (line.length > 108 ? `${line.slice(0, 107)}…` : line));
+  const shown = lines.slice(0, linesMax).map(shorten);
   const omitted = lines.length - shown.length;
   if (omitted > 0) shown.push(`  … ${counted(omitted, 'more line')}`);
   report(shown.join('\n'));

@@ -39,10 +39,8 @@ export async function readStack() {
   const stack = await ask('stack');
   if (!stack) return { stack, isUp: false, lines: ['The stack is not up.'] };
   const { kafkaBrokers, mongodbUrl, store } = stack;
-  const [kafkaRuns, storeRuns] = await Promise.all([
-    acceptsConnections(Number(/\d+$/.exec(kafkaBrokers)?.[0])),
-    storeAnswers(mongodbUrl),
-  ]);
+  const kafkaPort = Number(/\d+$/.exec(kafkaBrokers)?.[0]);
+  const [kafkaRuns, storeRuns] = await Promise.all([acceptsConnections(kafkaPort), storeAnswers(mongodbUrl)]);
   const line = (name: string, runs: boolean, address: string) =>
     `${name}  ${runs ? 'running' : 'not running'}  ${address}`;
   const lines = [line('Kafka', kafkaRuns, kafkaBrokers), line(store, storeRuns, mongodbUrl)];
@@ -115,10 +113,13 @@ async function answer(socket: Socket, { stop, servers: _, ...stack }: Stack): Pr
     socket.end(JSON.stringify({ stack }));
     return;
   }
-  const failure = await stop().then(() => undefined, errorMessage);
-  socket.end(JSON.stringify({ stack, failure }), () => {
-    if (failure === undefined) process.exit();
-  });
+  try {
+    await stop();
+  } catch (error) {
+    socket.end(JSON.stringify({ stack, failure: errorMessage(error) }));
+    return;
+  }
+  socket.end(JSON.stringify({ stack }), () => process.exit());
 }
 
 /**

@@ -64,15 +64,18 @@ async function startFirst(
   for (const provider of candidates) {
     const start = starts[provider];
     if (!start) continue;
-    const starting = needed.map(async (name) => [name, await start(options, name)] as const);
-    const results = await Promise.allSettled(starting);
-    const running = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    if (running.length === needed.length) return { provider, servers: Object.fromEntries(running) };
-    const failures = results.flatMap((result) =>
-      result.status === 'rejected' ? [errorMessage(result.reason)] : [],
-    );
-    const stopping = stopAll(running.map(([, server]) => server));
-    await stopping.catch((error: unknown) => failures.push(errorMessage(error)));
+    const servers: Stack['servers'] = {};
+    const failures: string[] = [];
+    const startOne = async (name: ServerName): Promise<void> => {
+      try {
+        servers[name] = await start(options, name);
+      } catch (error) {
+        failures.push(errorMessage(error));
+      }
+    };
+    await Promise.all(needed.map(startOne));
+    if (failures.length === 0) return { provider, servers };
+    await stopAll(Object.values(servers)).catch((error: unknown) => failures.push(errorMessage(error)));
     const reason = `${provider}: ${[...new Set(failures)].join('\n')}`;
     if (provider === 'docker') options.report(reason);
     reasons.push(`  ${reason}`);
@@ -87,12 +90,18 @@ async function startFirst(
  */
 async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;
+  const addresses: Partial<Record<ServerName, string>> = {};
   if (kafka) {
-    const brokers = kafka.split(',').map((broker) => /^(.*):(\d+)$/.exec(broker.trim()) ?? ['', '', '0']);
-    const reached = await Promise.all(
-      brokers.map(([, host, port]) => acceptsConnections(Number(port), host)),
-    );
+    const reached = await Promise.all(kafka.split(',').map(brokerAccepts));
     if (!reached.includes(true)) throw new Error(`KAFKA_BROKERS: no broker answers at ${kafka}`);
+    addresses.kafka = kafka;
   }
-  return { ...(kafka && { kafka }), ...(store && { store }) };
+  if (store) addresses.store = store;
+  return addresses;
+}
+
+/** Whether a broker, which is named `<host>:<port>`, accepts connections. */
+function brokerAccepts(broker: string): Promise<boolean> {
+  const [, host = '', port = '0'] = /^(.*):(\d+)$/.exec(broker.trim()) ?? [];
+  return acceptsConnections(Number(port), host);
 }

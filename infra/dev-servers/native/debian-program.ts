@@ -19,15 +19,14 @@ export async function findDebianProgram(
   for (const name of candidates) {
     if ((await run(name, [versionFlag])).ok) return [name];
   }
-  const folder = await installOnce(join(cacheDir(), `${candidates[0]}-${debianCodename()}`), (partial) =>
-    reportStep(report, `${candidates[0]}: fetching from Debian (a few MB)`, () =>
-      unpack(candidates, partial),
-    ),
+  const [first] = candidates;
+  const folder = await installOnce(join(cacheDir(), `${first}-${debianCodename()}`), (partial) =>
+    reportStep(report, `${first}: fetching from Debian (a few MB)`, () => unpack(candidates, partial)),
   );
-  const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
-  const program = candidates
-    .flatMap((name) => [join(folder, 'usr/bin', name), join(folder, 'usr/sbin', name)])
-    .find((path) => existsSync(path));
+  const architecture = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  const libraries = join(folder, 'usr/lib', `${architecture}-linux-gnu`);
+  const paths = candidates.flatMap((name) => [join(folder, 'usr/bin', name), join(folder, 'usr/sbin', name)]);
+  const program = paths.find((path) => existsSync(path));
   if (program === undefined) throw new Error(`${folder} does not contain ${candidates.join(' or ')}`);
   return ['env', `LD_LIBRARY_PATH=${libraries}`, program];
 }

@@ -82,9 +82,8 @@ export async function installPostgres(report: (line: string) => void): Promise<v
 async function initialize(dir: string): Promise<void> {
   const data = join(dir, 'data');
   await mkdir(data, { mode: 0o700 });
-  await mustRun('chroot', [rootDir(), 'id', '-u', 'postgres']).then((uid) =>
-    mustRun('chown', [uid.trim(), data]),
-  );
+  const uid = await mustRun('chroot', [rootDir(), 'id', '-u', 'postgres']);
+  await mustRun('chown', [uid.trim(), data]);
   const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
   await inRoot(data, [`${programs}/initdb`, '-D', mountPoint, '-U', 'postgres', '-A', 'trust', ...locale]);
   await appendFile(join(data, 'postgresql.conf'), postgresSettings);

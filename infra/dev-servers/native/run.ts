@@ -24,7 +24,9 @@ export const run = (file: string, args: string[], options: RunOptions = {}): Pro
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...(options.limitMs === undefined ? {} : { timeout: options.limitMs, killSignal: 'SIGKILL' }),
+      // Without a time limit, Node sends no signal.
+      timeout: options.limitMs,
+      killSignal: 'SIGKILL',
     });
     let output = '';
     const keep = (chunk: Buffer) => {
