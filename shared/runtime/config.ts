@@ -24,21 +24,24 @@ export function readConfig<S extends z.ZodRawShape>(
 ): ConfigResult<z.output<z.ZodObject<S>>> {
   const { values, files, fileErrors } = readValues(settings, environment);
   const parsed = z.object(settings).safeParse(values, { error: messageOf });
-  const found = parsed.success
-    ? []
-    : parsed.error.issues.map(({ path, message }) => {
-        const name = String(path[0]);
-        return values[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
-      });
-  found.push(...check(values));
-  const errors = [
-    ...fileErrors.values(),
-    ...found.filter((error) => !fileErrors.has(error.split(/[: ]/, 1)[0] ?? '')),
-  ];
+  const errors = [...fileErrors.values()];
+  for (const error of [...issueTexts(parsed.error, values), ...check(values)]) {
+    // The name of a variable begins each error.
+    const [name = ''] = error.split(/[: ]/, 1);
+    if (!fileErrors.has(name)) errors.push(error);
+  }
   const warnings = misspellingWarnings(environment, variableNames(settings));
-  return parsed.success && errors.length === 0
-    ? { config: { ...parsed.data, files }, warnings }
-    : { errors: [...errors, ...warnings] };
+  if (!parsed.success || errors.length > 0) return { errors: [...errors, ...warnings] };
+  return { config: { ...parsed.data, files }, warnings };
+}
+
+/** One line for each value that its schema refuses. */
+function issueTexts(error: z.ZodError | undefined, values: Environment): string[] {
+  const issues = error?.issues ?? [];
+  return issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    return values[name] === undefined ? `${name} is not set` : `${name}: ${message}`;
+  });
 }
 
 /** The mark of a setting, usually a secret, that a file may contain: `<NAME>_FILE` then names the file. */
@@ -90,12 +93,17 @@ const misspellingMax = 2;
 const misspeltLengthMin = 8;
 
 /** Warns of variables whose names nearly match a setting: a misspelt setting would silently keep its default. */
-const misspellingWarnings = (environment: Environment, names: string[]): string[] =>
-  Object.keys(environment).flatMap((name) => {
-    if (names.includes(name) || name.length < misspeltLengthMin || !environment[name]?.trim()) return [];
+function misspellingWarnings(environment: Environment, names: string[]): string[] {
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(environment)) {
+    const isChecked = name.length >= misspeltLengthMin && !names.includes(name);
+    if (!isChecked || !value?.trim()) continue;
     const near = closest(name, names);
-    return distance(name, near) <= misspellingMax ? `${name} is not a setting; did you mean ${near}?` : [];
-  });
+    if (distance(name, near) > misspellingMax) continue;
+    warnings.push(`${name} is not a setting; did you mean ${near}?`);
+  }
+  return warnings;
+}
 
 /** The message of an issue whose schema has no message of its own. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {

@@ -117,12 +117,13 @@ export const kafkaSettings = {
 };
 
 /** The errors of Kafka settings that need each other. Every service that connects to Kafka checks this. */
-export const kafkaRule = (values: Environment): string[] => [
-  ...saslErrors(values),
-  ...(['true', '1'].includes(values.KAFKA_SSL ?? '')
+export function kafkaRule(values: Environment): string[] {
+  const isEncrypted = values.KAFKA_SSL === 'true' || values.KAFKA_SSL === '1';
+  const tlsErrors = isEncrypted
     ? certificateErrors(values)
-    : withoutEffect(values, tlsNames, 'KAFKA_SSL is not true')),
-];
+    : withoutEffect(values, tlsNames, 'KAFKA_SSL is not true');
+  return [...saslErrors(values), ...tlsErrors];
+}
 
 export const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
 const tokenNames = ['KAFKA_SASL_TOKEN_URL', 'KAFKA_SASL_TOKEN_SCOPE'];
@@ -136,14 +137,14 @@ const missing = (values: Environment, names: string[], because: string): string[
 function saslErrors(values: Environment): string[] {
   const { KAFKA_SASL_MECHANISM: mechanism } = values;
   const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
-  return [
-    ...(mechanism
-      ? missing(values, credentials, 'KAFKA_SASL_MECHANISM')
-      : withoutEffect(values, credentials, 'KAFKA_SASL_MECHANISM is not')),
-    ...(mechanism === 'oauthbearer'
+  const credentialErrors = mechanism
+    ? missing(values, credentials, 'KAFKA_SASL_MECHANISM')
+    : withoutEffect(values, credentials, 'KAFKA_SASL_MECHANISM is not');
+  const tokenErrors =
+    mechanism === 'oauthbearer'
       ? missing(values, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
-      : withoutEffect(values, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
-  ];
+      : withoutEffect(values, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer');
+  return [...credentialErrors, ...tokenErrors];
 }
 
 /** The errors of the certificates and of the key, without the values. */

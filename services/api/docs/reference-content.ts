@@ -45,18 +45,21 @@ export const referenceContent = (site: Site, spec: OpenApiDocument): ReferenceCo
   })),
 });
 
-const operationsOf = (spec: OpenApiDocument, tag: string): OperationContent[] =>
-  Object.entries(spec.paths)
-    .filter(([, { get }]) => get.tags.includes(tag))
-    .map(([path, { get }]) => operationContent(spec, path, get));
+function operationsOf(spec: OpenApiDocument, tag: string): OperationContent[] {
+  const operations: OperationContent[] = [];
+  for (const [path, { get }] of Object.entries(spec.paths)) {
+    if (get.tags.includes(tag)) operations.push(operationContent(spec, path, get));
+  }
+  return operations;
+}
 
 /** The headers of the first endpoint's responses. All endpoints below `/v1` have the same headers. */
 function headersOf(spec: OpenApiDocument): Field[] {
   const [firstEndpoint] = Object.values(spec.paths);
-  const responses = Object.values(firstEndpoint?.get.responses ?? {}).map((response) =>
-    resolve<Response>(spec, response),
+  const responses = Object.values(firstEndpoint?.get.responses ?? {});
+  const headers = new Map(
+    responses.flatMap((response) => Object.entries(resolve<Response>(spec, response).headers)),
   );
-  const headers = new Map(responses.flatMap((response) => Object.entries(response.headers)));
   return [...headers].map(([path, header]) => {
     const { description, schema } = resolve<{ description: string; schema: JsonSchema }>(spec, header);
     return { path, type: typeOf(spec, schema), description, variant: null };
@@ -65,25 +68,22 @@ function headersOf(spec: OpenApiDocument): Field[] {
 
 function operationContent(spec: OpenApiDocument, path: string, operation: Operation): OperationContent {
   const { operationId: id, summary, description, responses, 'x-codeSamples': samples = [] } = operation;
-  const ok = responses[200];
+  const { 200: ok, ...others } = responses;
   const body = ok && resolve<Response>(spec, ok).content?.['application/json'];
+  const parameters = operation.parameters.map((parameter) => resolve<Parameter>(spec, parameter));
   return {
     id,
     path,
     summary,
     description,
-    parameters: operation.parameters.map((parameter) =>
-      parameterField(spec, resolve<Parameter>(spec, parameter)),
-    ),
+    parameters: parameters.map((parameter) => parameterField(spec, parameter)),
     fields: body ? listFields(spec, body.schema) : [],
-    statuses: Object.entries(responses)
-      .filter(([status]) => status !== '200')
-      .map(([status, response]) => ({
-        path: status,
-        type: '',
-        description: resolve<Response>(spec, response).description,
-        variant: null,
-      })),
+    statuses: Object.entries(others).map(([status, response]) => ({
+      path: status,
+      type: '',
+      description: resolve<Response>(spec, response).description,
+      variant: null,
+    })),
     samples,
     example: body?.example ? JSON.stringify(body.example, null, 2) : null,
   };

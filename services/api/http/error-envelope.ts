@@ -41,14 +41,16 @@ export function errorEnvelope(
   error: ApiError,
   { requestId, port }: { requestId: string; port: number | undefined },
 ): z.output<typeof errorEnvelopeSchema> {
-  return {
+  const docsUrl = baseUrl ?? `https://localhost:${port ?? 0}`;
+  const envelope: z.output<typeof errorEnvelopeSchema> = {
     error: {
       type: errorCatalogue[error.code].type,
       code: error.code,
       message: error.message,
-      docUrl: `${baseUrl ?? `https://localhost:${port ?? 0}`}/docs/errors/${error.code}`,
+      docUrl: `${docsUrl}/docs/errors/${error.code}`,
       requestId,
-      ...(error.param === undefined ? {} : { param: error.param }),
     },
   };
+  if (error.param !== undefined) envelope.error.param = error.param;
+  return envelope;
 }

@@ -30,35 +30,30 @@ export const otherErrors = Object.fromEntries(
 );
 
 /** One response per status among `codes`, with all codes of that status. */
-export const errorResponses = (
+export function errorResponses(
   settings: ErrorResponseSettings,
   codes: ErrorCode[],
-): Record<string, Response> =>
-  Object.fromEntries(
-    codes.map((code) => {
-      const { status } = errorCatalogue[code];
-      const codesOfStatus = codes.filter((candidate) => errorCatalogue[candidate].status === status);
-      return [String(status), errorResponse(settings, status, codesOfStatus)];
-    }),
-  );
+): Record<string, Response> {
+  const responses: Record<string, Response> = {};
+  for (const [status, codesOfStatus] of Map.groupBy(codes, (code) => errorCatalogue[code].status)) {
+    responses[status] = errorResponse(settings, status, codesOfStatus);
+  }
+  return responses;
+}
 
 export function errorResponse(
   { baseUrl, headersOf }: ErrorResponseSettings,
   status: number,
   codes: ErrorCode[],
 ): Response {
-  const examples = codes.map(
-    (code) => [code, { summary: errorCatalogue[code].message, value: errorExample(baseUrl, code) }] as const,
-  );
+  const examples: Record<string, { summary: string; value: unknown }> = {};
+  for (const code of codes)
+    examples[code] = { summary: errorCatalogue[code].message, value: errorExample(baseUrl, code) };
+  const names = codes.map((code) => `\`${code}\``);
   return {
-    description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    description: `${STATUS_CODES[status]}: ${names.join(', ')}.`,
     headers: headersOf(status),
-    content: {
-      'application/json': {
-        schema: toOpenSchema(errorEnvelopeSchema).schema,
-        examples: Object.fromEntries(examples),
-      },
-    },
+    content: { 'application/json': { schema: toOpenSchema(errorEnvelopeSchema).schema, examples } },
   };
 }
 
@@ -66,11 +61,10 @@ export function errorResponse(
 export const exampleOrigin = 'https://api.example.com';
 
 /** The example envelope of a code, for the OpenAPI document and the page of the code. */
-export const errorExample = (baseUrl: BaseUrl, code: ErrorCode) =>
-  errorEnvelope(
-    baseUrl ?? exampleOrigin,
-    new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}),
-    { requestId: String(headers['Request-Id'].example), port: undefined },
-  );
+export function errorExample(baseUrl: BaseUrl, code: ErrorCode) {
+  const error = new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {});
+  const requestId = String(headers['Request-Id'].example);
+  return errorEnvelope(baseUrl ?? exampleOrigin, error, { requestId, port: undefined });
+}
 
 const badLimit = { param: 'limit', message: '`limit` must be an integer from 1 to 100.' };

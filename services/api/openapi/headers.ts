@@ -77,23 +77,28 @@ const componentOf = (name: HeaderName) => name.replaceAll('-', '');
  * request can be traced; null if requests are not traced.
  */
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
-  const components = Object.fromEntries(
-    (Object.keys(headers) as HeaderName[])
-      // Leaves out optional headers, because each response declares its own.
-      .filter((name) => name !== 'Link' && (isLimited || !limitHeaderNames.includes(name)))
-      .map((name) => [componentOf(name), headers[name]]),
-  );
+  const components: Record<string, Header> = {};
+  for (const name of Object.keys(headers) as HeaderName[]) {
+    // Each response declares the headers that are optional.
+    const isOptional = name === 'Link' || (!isLimited && limitHeaderNames.includes(name));
+    if (!isOptional) components[componentOf(name)] = headers[name];
+  }
   if (traceDays === null) return components;
   const description = `Id of the request, by which support can trace it for ${traceDays} days.`;
   return { ...components, RequestId: { ...headers['Request-Id'], description } };
 };
 
-const required = (names: HeaderName[]): Headers =>
-  Object.fromEntries(
-    names.map((name): [string, Reference] => [name, { $ref: `#/components/headers/${componentOf(name)}` }]),
-  );
-const optional = (names: HeaderName[]): Headers =>
-  Object.fromEntries(names.map((name): [string, Header] => [name, { ...headers[name], required: false }]));
+function required(names: HeaderName[]): Headers {
+  const references: Record<string, Reference> = {};
+  for (const name of names) references[name] = { $ref: `#/components/headers/${componentOf(name)}` };
+  return references;
+}
+
+function optional(names: HeaderName[]): Headers {
+  const declared: Record<string, Header> = {};
+  for (const name of names) declared[name] = { ...headers[name], required: false };
+  return declared;
+}
 
 const commonHeaderNames: HeaderName[] = [
   'Request-Id',

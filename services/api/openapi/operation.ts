@@ -45,22 +45,20 @@ export function operationOf(
   };
 }
 
-const parameters = (place: 'path' | 'query', schema: z.ZodObject): Parameter[] =>
-  Object.entries((toJsonSchema(schema).schema.properties ?? {}) as Record<string, JsonSchema>).map(
-    ([name, field]) => ({
-      name,
-      in: place,
-      required: place === 'path',
-      ...(field.type === 'array' ? { style: 'form', explode: true } : {}),
-      ...described(name, field),
-    }),
-  );
+function parameters(place: 'path' | 'query', zodSchema: z.ZodObject): Parameter[] {
+  const { properties = {} } = toJsonSchema(zodSchema).schema;
+  const fields = Object.entries(properties as Record<string, JsonSchema>);
+  return fields.map(([name, field]) => parameterOf(place, name, field));
+}
 
 /** In OpenAPI, the description and example of a parameter are next to its schema, not inside it. */
-function described(name: string, { description, examples, ...schema }: JsonSchema) {
-  if (!description || !examples?.[0])
-    throw new Error(`the parameter ${name} lacks a description or an example`);
-  return { description, schema, example: examples[0] };
+function parameterOf(place: 'path' | 'query', name: string, field: JsonSchema): Parameter {
+  const { description, examples, ...schema } = field;
+  const [example] = examples ?? [];
+  if (!description || !example) throw new Error(`the parameter ${name} lacks a description or an example`);
+  const required = place === 'path';
+  if (field.type !== 'array') return { name, in: place, required, description, schema, example };
+  return { name, in: place, required, style: 'form', explode: true, description, schema, example };
 }
 
 export const ifNoneMatch: Parameter = {
@@ -75,20 +73,20 @@ export const ifNoneMatch: Parameter = {
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
 /** The error responses that all endpoints below `/v1` list. */
-export const responseComponents = (settings: ErrorResponseSettings): Record<string, Response> =>
-  Object.fromEntries(
-    Object.entries(errorResponses(settings, commonErrors)).map(([status, response]) => [
-      responseComponentOf(status),
-      response,
-    ]),
-  );
+export function responseComponents(settings: ErrorResponseSettings): Record<string, Response> {
+  const components: Record<string, Response> = {};
+  for (const [status, response] of Object.entries(errorResponses(settings, commonErrors))) {
+    components[responseComponentOf(status)] = response;
+  }
+  return components;
+}
 
 /** 429 → `TooManyRequests` */
 export const responseComponentOf = (status: string) =>
   (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '');
 
-const commonReferences = Object.fromEntries(
-  commonErrors
-    .map((code) => String(errorCatalogue[code].status))
-    .map((status) => [status, { $ref: `#/components/responses/${responseComponentOf(status)}` }]),
-);
+const commonReferences: Record<string, Reference> = {};
+for (const code of commonErrors) {
+  const status = String(errorCatalogue[code].status);
+  commonReferences[status] = { $ref: `#/components/responses/${responseComponentOf(status)}` };
+}

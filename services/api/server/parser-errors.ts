@@ -69,20 +69,18 @@ export function answerSocket(
   const error = new ApiError(code);
   const port = socket instanceof Socket ? socket.localPort : undefined;
   const body = JSON.stringify(errorEnvelope(baseUrl, error, { requestId, port }));
-  const headers = {
+  const headers: Record<string, string | number> = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'Request-Id': requestId,
     Date: new Date().toUTCString(),
     ...commonHeaders,
-    ...(isEncrypted(socket) ? { 'Strict-Transport-Security': strictTransportSecurity } : {}),
-    ...(code === 'method_not_allowed' ? { Allow: allowedMethods } : {}),
-    Connection: 'close',
   };
-  const lines = [
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ];
+  if (isEncrypted(socket)) headers['Strict-Transport-Security'] = strictTransportSecurity;
+  if (code === 'method_not_allowed') headers.Allow = allowedMethods;
+  headers.Connection = 'close';
+  const lines = [`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
   if (!admitUnauthenticated()) return;
   logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');

@@ -29,22 +29,25 @@ export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketI
 /** A retrieved ticket, with the embedded conversations in full. */
 export const presentTicket = ({ state, joined }: Ticket, now: Date): TicketResponse => ({
   ...presentTicketItem({ state, joined }, now),
-  conversations: shownConversations(joined.conversations, now).map(presentTicketConversation(state.id)),
+  conversations: shownConversations(joined.conversations, now).map((conversation) =>
+    presentTicketConversation(state.id, conversation),
+  ),
 });
 
 export const presentReference = ({ id, role }: ConversationSummary): ConversationReference => ({ id, role });
 
-export const presentTicketConversation =
-  (ticketId: string) =>
-  ({ id, role, status, createdAt, updatedAt }: ConversationSummary): TicketConversation => ({
-    id,
-    object: 'conversation',
-    ticketId,
-    role,
-    status,
-    createdAt: toSeconds(createdAt),
-    updatedAt: toSeconds(updatedAt),
-  });
+export const presentTicketConversation = (
+  ticketId: string,
+  { id, role, status, createdAt, updatedAt }: ConversationSummary,
+): TicketConversation => ({
+  id,
+  object: 'conversation',
+  ticketId,
+  role,
+  status,
+  createdAt: toSeconds(createdAt),
+  updatedAt: toSeconds(updatedAt),
+});
 
 function presentRequester({ state, joined: { requester } }: Ticket): TicketItem['requester'] {
   const email = requester?.email;

@@ -7,7 +7,12 @@ import { readPage } from '../../paging/page-query.ts';
 import { readStored } from '../../store/readable.ts';
 import { findById } from '../find-by-id.ts';
 import { hasMoreConversations, ticketChunks, ticketWriter, visibleConversations } from './conversations.ts';
-import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
+import {
+  type ConversationSummary,
+  presentTicket,
+  presentTicketConversation,
+  presentTicketItem,
+} from './presenter.ts';
 import { ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import {
   ticketExample,
@@ -71,7 +76,8 @@ export const retrieveTicket = ({ now }: Clock) =>
       const presented = readStored('ticket', params.id, () => presentTicket(ticket, instant));
       if (!hasMoreConversations(ticket)) return { body: presented };
       const conversations = visibleConversations(store, ticket, { orgId, now: instant });
-      const present = presentTicketConversation(params.id);
+      const present = (conversation: ConversationSummary) =>
+        presentTicketConversation(params.id, conversation);
       return { chunks: ticketChunks(store, presented, conversations, present) };
     },
   });
