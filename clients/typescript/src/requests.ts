@@ -62,13 +62,13 @@ function listRequest<Item extends Listed>(
   params: { startingAfter?: string | null },
   requestPage: RequestPage<Item>,
 ): ListRequest<Item> {
-  const read = async (startingAfter: string | null, before: Walk): Promise<Page<Item>> => {
+  const read = async (startingAfter: string | null, previous: Walk): Promise<Page<Item>> => {
     const { data: body, ...meta } = await requestPage({
       ...params,
       startingAfter: startingAfter ?? undefined,
     });
     const { data, hasMore, nextCursor, url: path } = body;
-    const walk = addPage(before, { ...meta, path, startingAfter, data, nextCursor });
+    const walk = addPage(previous, { ...meta, path, startingAfter, data, nextCursor });
     const page: Page<Item> = {
       ...meta,
       data,

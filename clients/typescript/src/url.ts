@@ -5,26 +5,27 @@ type Value = string | number | boolean | Date;
  * for a list, and writes `updatedAt: { gte }` as `updatedAt[gte]`.
  */
 export function requestUrl(baseUrl: string, path: string, id: string | null, query: object): string {
-  const search = new URLSearchParams(pairsOf(query)).toString();
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) addParameter(parameters, name, value);
+  const search = parameters.toString();
   const filled = id === null ? path : path.replace('{id}', segment(id));
-  return `${baseUrl}${filled}${search && `?${search}`}`;
+  return search === '' ? `${baseUrl}${filled}` : `${baseUrl}${filled}?${search}`;
 }
 
-function pairsOf(query: object): [string, string][] {
-  return Object.entries(query).flatMap(([name, value]: [string, unknown]) => {
-    if (value === undefined) return [];
-    if (Array.isArray(value) && value.length === 0)
-      throw new TypeError(`${name} must not be empty: omit it to leave out the filter`);
-    if (Array.isArray(value))
-      return value.map((item): [string, string] => [name, textOf(name, item as Value)]);
-    if (typeof value !== 'object' || value === null || isDate(value)) {
-      return [[name, textOf(name, value as Value)]];
-    }
-    const bounds = Object.entries(value).map(
-      ([bound, instant]) => [`${name}[${bound}]`, instant as unknown] as const,
-    );
-    return pairsOf(Object.fromEntries(bounds));
-  });
+function addParameter(parameters: URLSearchParams, name: string, value: unknown): void {
+  if (value === undefined) return;
+  if (Array.isArray(value)) {
+    if (value.length === 0) throw new TypeError(`${name} must not be empty: omit it to leave out the filter`);
+    for (const item of value) parameters.append(name, textOf(name, item as Value));
+    return;
+  }
+  const hasBounds = typeof value === 'object' && value !== null && !isDate(value);
+  if (!hasBounds) {
+    parameters.append(name, textOf(name, value as Value));
+    return;
+  }
+  for (const [bound, instant] of Object.entries(value))
+    addParameter(parameters, `${name}[${bound}]`, instant);
 }
 
 /** `instanceof` would not find a `Date` of another realm, such as a copy by `structuredClone` in Jest. */
