@@ -37,7 +37,7 @@ describe('dead letters of several generations', () => {
   const generationsLacking = async (id: string) =>
     (await readLedgerRecords(rebuild.control, [id])).get(id)?.generations;
 
-  test('are re-driven on each living generation that lacks their record', async () => {
+  test('are re-driven on each living generation', async () => {
     await rebuild.storeGenerations([
       generation(1, 'active'),
       generation(2, 'ready'),
@@ -47,11 +47,35 @@ describe('dead letters of several generations', () => {
     const onSecond = await rejectedOn('tag_3', [2]);
     expect(await redrive(onBoth, onSecond)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
     expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
-    expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
+    expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([true, true]);
     expect([await generationsLacking(onBoth), await generationsLacking(onSecond)]).toEqual([
       undefined,
       undefined,
     ]);
+  });
+
+  test('are also re-driven on a build, which cannot read their record if Kafka has lost it', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const lost = await rejectedOn('tag_40', [1]);
+    expect(await redrive(lost)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'promoted' });
+    expect(await isIn(2, 'tag_40')).toBe(true);
+  });
+
+  test('stay open while a build has no collections yet', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
+    const id = await rejectedOn('tag_42', [1]);
+    await expect(redrive(id)).rejects.toThrow('has no collections yet: start its projectors');
+    expect(await generationsLacking(id)).toEqual([1]);
+  });
+
+  test('stay open if a generation that does not list them refuses them', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
+    await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').insertOne({ _id: 'tag_41', ...known });
+    const id = await rejectedOn('tag_41', [1]);
+    expect(await redrive(id)).toMatchObject({ applied: 0, refused: 1 });
+    expect(await generationsLacking(id)).toEqual([1]);
   });
 
   test('are refused if one of two generations refuses them', async () => {

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { projectionVersion } from '../../../shared/control/generations.ts';
+import { projectionVersion, RebuildRefused } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
 import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
@@ -50,8 +50,8 @@ export async function needsLog(control: Db, selection: Selection): Promise<boole
 type RedriveOptions = { dryRun: boolean; onProgress: (done: number, total: number) => void };
 
 /**
- * Re-drives the selected dead letters on every generation that lacks their records and that this release can write. If
- * the run fails, the outcomes so far stay, and the operator runs the command again for the others.
+ * Re-drives the selected dead letters on every generation that this release can write. If the run fails, the outcomes
+ * so far stay, and the operator runs the command again for the others.
  */
 export async function redriveSelected(
   deps: RedriveSelectedDeps,
@@ -97,39 +97,61 @@ export async function redriveSelected(
   return { ...summary, notFound: [...unseenIds] };
 }
 
-/** The generations that a redrive writes: their documents have the projection version of this release. */
+/**
+ * The generations that a redrive writes: their documents have the projection version of this release. Throws if a build
+ * has no collections yet, because a projector creates them with their indexes.
+ */
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
   const [registry, at] = await Promise.all([requireRegistry(control), now()]);
-  return livingGenerations(registry)
-    .filter((generation) => generation.projectionVersion === projectionVersion)
-    .map(({ number: generation }) => ({
-      control,
-      generation,
-      store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
-      prefix: config.TOPIC_PREFIX,
-      tombstoneDays: config.TOMBSTONE_DAYS,
-      now: () => at,
-    }));
+  const targets = livingGenerations(registry).filter(
+    (generation) => generation.projectionVersion === projectionVersion,
+  );
+  const unstarted = targets.find(({ state, manifest }) => state === 'building' && !manifest);
+  if (unstarted)
+    throw new RebuildRefused(
+      `generation ${unstarted.number} needs the records too, but has no collections yet: start its projectors`,
+    );
+  return targets.map(({ number: generation }) => ({
+    control,
+    generation,
+    store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
+    prefix: config.TOPIC_PREFIX,
+    tombstoneDays: config.TOMBSTONE_DAYS,
+    now: () => at,
+  }));
 }
 
 /**
- * Re-drives dead letters on each target that lacks them. Returns the worst outcome of each dead letter, because it
- * stays if one generation refuses it. The keys are the ids.
+ * Re-drives the dead letters that some target lacks, on every target: one that is not listed may be unable to read a
+ * record that Kafka has lost (Invariant 17). It comes first, because a crash after a dead letter is closed would leave
+ * it without the record. Returns the worst outcome of each dead letter, which stays if a generation refuses it.
  */
 async function redriveOnTargets(
   deps: RedriveSelectedDeps,
   readable: ReadDeadLetter[],
   options: { dryRun: boolean },
 ) {
+  const targets = await redriveTargets(deps);
+  const lacks = ({ generation }: RedriveDeps, { entry }: ReadDeadLetter) =>
+    entry.generations.includes(generation);
+  const open = readable.filter((letter) => targets.some((target) => lacks(target, letter)));
   const worstResults = new Map<string, RedriveResult>();
   const severity = { superseded: 0, applied: 1, refused: 2 };
-  for (const target of await redriveTargets(deps)) {
-    const open = readable.filter(({ entry }) => entry.generations.includes(target.generation));
-    for (const result of await redrive(target, open, options)) {
+  const redriveOn = async (target: RedriveDeps, letters: ReadDeadLetter[]) => {
+    for (const result of await redrive(target, letters, options)) {
       const worst = worstResults.get(result.id);
       const isWorse = !worst || severity[result.outcome] > severity[worst.outcome];
       if (isWorse) worstResults.set(result.id, result);
     }
+  };
+  for (const target of targets) {
+    const notListed = open.filter((letter) => !lacks(target, letter));
+    await redriveOn(target, notListed);
+  }
+  const accepted = open.filter(({ id }) => worstResults.get(id)?.outcome !== 'refused');
+  for (const target of targets) {
+    const listed = accepted.filter((letter) => lacks(target, letter));
+    await redriveOn(target, listed);
   }
   return worstResults;
 }
