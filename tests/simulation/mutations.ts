@@ -119,8 +119,8 @@ export const mutations: Mutation[] = [
     name: 'the parent that a child has left is not refreshed',
     file: fanOut,
     edits: {
-      'edges.filter(isFrom(from)).map(':
-        "edges.filter((one) => isFrom(from)(one) && one.edge.type !== 'children').map(",
+      'if (incoming.from === from) refs':
+        "if (incoming.from === from && incoming.edge.type !== 'children') refs",
     },
   },
   {
@@ -132,8 +132,8 @@ export const mutations: Mutation[] = [
     name: 'documents of a deleted owner are not refreshed',
     file: fanOut,
     edits: {
-      'edges.filter(isFrom(from)).map(':
-        "edges.filter((one) => isFrom(from)(one) && one.edge.type !== 'owner').map(",
+      'if (incoming.from === from) refs':
+        "if (incoming.from === from && incoming.edge.type !== 'owner') refs",
     },
   },
   {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppliedChunk, Apply, Attempt, TakenChunk } from '../hand-over.ts';
 import type { Metrics } from '../metrics.ts';
-import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
+import { applyChanges, finish, type FinishDeps, parseChunkOf, type ParsedChunk } from './phases.ts';
 import { observeStages, timeStore } from './stages.ts';
 
 /*
@@ -66,6 +66,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
       // One chunk may be the cause. As separate groups, only this chunk fails again, and the others succeed.
       for (const waitingChunk of group) {
         const appliedAgain = applyGroup([waitingChunk]);
+        // Otherwise the groups are applied at the same time.
         if (isOneAtATime) await appliedAgain;
       }
     }
@@ -107,22 +108,24 @@ async function applyTwoPhases(
 ): Promise<Promise<AppliedChunk>[]> {
   const endTimer = batchSeconds.startTimer();
   const begunMs = performance.now();
-  const { store, end: endFirstPhase } = timeStore(deps.store);
+  const timed = timeStore(deps.store);
   const parsed = group.map(({ chunk, attempt, resolve }) => ({
     ...parseChunkOf(deps.prefix, chunk, attempt),
     arrival: chunk.arrival,
     resolve,
   }));
-  const outcome = await applyChanges({ ...deps, store }, parsed);
-  const firstPhase = endFirstPhase();
+  const outcome = await applyChanges({ ...deps, store: timed.store }, parsed);
+  const firstPhase = timed.end();
+  const applySecondPhase = async (chunk: ParsedChunk & Pick<TakenChunk, 'arrival'>) => {
+    const applied = await finish(deps, chunk, outcome);
+    endTimer({ topic: chunk.topic });
+    observeStages(stageSeconds, chunk, { begunMs, firstPhase, now: deps.now() });
+    batchRecords.observe(chunk.records.length);
+    return applied;
+  };
   return parsed.map((chunk) => {
-    const finished = finish(deps, chunk, outcome).then((applied) => {
-      endTimer({ topic: chunk.topic });
-      observeStages(stageSeconds, chunk, { begunMs, firstPhase, now: deps.now() });
-      batchRecords.observe(chunk.records.length);
-      return applied;
-    });
-    chunk.resolve(finished);
-    return finished;
+    const applied = applySecondPhase(chunk);
+    chunk.resolve(applied);
+    return applied;
   });
 }

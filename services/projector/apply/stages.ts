@@ -1,4 +1,5 @@
 import type { Histogram } from 'prom-client';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import type { TakenChunk } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 
@@ -52,14 +53,15 @@ export function timeStore(store: Store): { store: Store; end: () => FirstPhase }
   };
   const timed = (name: keyof Store) => {
     const call = store[name] as (...args: unknown[]) => Promise<unknown>;
+    const stage = stageOf[name];
     return async (...args: unknown[]) => {
       countTime();
-      calls.push(stageOf[name]);
+      calls.push(stage);
       try {
         return await call(...args);
       } finally {
         countTime();
-        calls.splice(calls.indexOf(stageOf[name]), 1);
+        calls.splice(calls.indexOf(stage), 1);
       }
     };
   };
@@ -82,11 +84,9 @@ export function observeStages(
   const { fetchedMs, takenMs } = arrival;
   const nextMs = Math.max(fetchedMs, arrival.nextMs);
   const endedMs = performance.now();
-  const timestampMs = records[0]?.position.timestampMs ?? -1;
-  const deliveryMs = now.getTime() - (endedMs - fetchedMs) - timestampMs;
+  const fetchedAtMs = now.getTime() - (endedMs - fetchedMs);
   const ms: Record<Stage, number> = {
-    // The clocks of producers and MongoDB may differ. Without a timestamp (-1), the delivery time is unknown.
-    delivery: timestampMs < 0 ? 0 : Math.max(0, deliveryMs),
+    delivery: deliveryMs(records[0], fetchedAtMs),
     queue: nextMs - fetchedMs,
     prerequisites: takenMs - nextMs,
     gather: begunMs - takenMs,
@@ -94,4 +94,12 @@ export function observeStages(
     finish: endedMs - firstPhase.endedMs,
   };
   for (const stage of stages) stageSeconds.observe({ stage }, ms[stage] / 1_000);
+}
+
+/** The time from the timestamp of a record to its fetch; 0 if it is unknown. */
+function deliveryMs(record: KafkaRecord | undefined, fetchedAtMs: number): number {
+  // Kafka's timestamp of a record without one is -1.
+  if (!record || record.position.timestampMs < 0) return 0;
+  // The clocks of producers and MongoDB may differ.
+  return Math.max(0, fetchedAtMs - record.position.timestampMs);
 }

@@ -20,6 +20,8 @@ export const newestVersion = (known: Upcasts, kind: Kind): number => (known[kind
  */
 export function upcast(known: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
-  const upcastsToApply = (known[kind] ?? []).slice(schemaVersion - 1);
-  return upcastsToApply.reduce((older, toNext) => toNext(older), data as Record<string, unknown>);
+  const upcastsOfKind = known[kind] ?? [];
+  let upcasted = data as Record<string, unknown>;
+  for (const toNext of upcastsOfKind.slice(schemaVersion - 1)) upcasted = toNext(upcasted);
+  return upcasted;
 }

@@ -6,10 +6,13 @@ import { counted } from '../../../shared/runtime/counted.ts';
 type TombstoneBound = { topic: string; keptMs: number };
 
 /** The bound of these topics; null if the brokers do not return the setting. */
-export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>
-  settings
-    .flatMap(({ topic, deleteRetentionMs: keptMs }) => (keptMs === null ? [] : [{ topic, keptMs }]))
-    .toSorted((a, b) => a.keptMs - b.keptMs)[0] ?? null;
+export function tombstoneBound(settings: TopicSettings[]): TombstoneBound | null {
+  let bound: TombstoneBound | null = null;
+  for (const { topic, deleteRetentionMs: keptMs } of settings) {
+    if (keptMs !== null && (bound === null || keptMs < bound.keptMs)) bound = { topic, keptMs };
+  }
+  return bound;
+}
 
 /** The factor by which a lag must grow before it is recorded again. */
 const lagGrowthFactor = 1.1;

@@ -50,14 +50,16 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
   const outcome: GroupOutcome = { rejections: [], repeated: new Set(), largeFanOuts: new Map() };
   const stale: Stale = new Map();
   const waitingOfKind = new Map<Kind, number>();
+  const reportWaiting = (kind: Kind, documents: number) => {
+    waitingOfKind.set(kind, documents);
+    const allWaiting = [...waitingOfKind.values()].reduce((sum, count) => sum + count, 0);
+    deps.onFanOut?.(allWaiting);
+  };
   for (const level of kindLevels) {
     const applying = level.map((kind) => {
-      const onFanOut = (documents: number) => {
-        waitingOfKind.set(kind, documents);
-        const allWaiting = [...waitingOfKind.values()].reduce((sum, count) => sum + count, 0);
-        deps.onFanOut?.(allWaiting);
-      };
-      const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
+      const onFanOut = (documents: number) => reportWaiting(kind, documents);
+      const chunksOfKind = chunks.filter((chunk) => chunk.kind === kind);
+      const changes = chunksOfKind.flatMap((chunk) => chunk.changes);
       return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
     });
     // Waits for all kinds even after an error. Otherwise the caller would start again while some kinds are in progress.
@@ -99,10 +101,11 @@ async function applyKind(
 export async function finishLargeFanOuts(
   deps: UpdateDeps,
   { kind, changes }: ChangesOfKind,
-  { largeFanOuts: large }: GroupOutcome,
+  outcome: GroupOutcome,
 ) {
   const ids = new Set(changes.map(({ id }) => id));
-  const entities = large.get(kind)?.filter(({ id }) => ids.has(id)) ?? [];
+  const large = outcome.largeFanOuts.get(kind) ?? [];
+  const entities = large.filter(({ id }) => ids.has(id));
   await refreshLarge(deps, kind, entities);
 }
 
@@ -125,8 +128,6 @@ function changedEntities(kind: Kind, entities: Reconciled[]): ChangedEntity[] {
   }
   return changed;
 }
-
-const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 
 /** Whether the document of an entity has, or will get, a cursor that stores the progress of its fan-out. */
 const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolean =>
@@ -163,9 +164,7 @@ async function findStale(
 async function findReferring({ store }: UpdateDeps, kind: Kind, changed: ChangedEntity[]) {
   const idsByKind = new Map<Kind, string[]>();
   for (const from of dependentKinds(kind)) {
-    const refs = changed.flatMap(({ entity, edges }) =>
-      edges.filter(isFrom(from)).map(({ edge }) => refOf(edge.name, entity.id)),
-    );
+    const refs = refsFrom(from, changed);
     const ids = refs.length === 0 ? [] : await store.findDependents(from, refs);
     if (!ids) return null;
     idsByKind.set(from, ids);
@@ -173,13 +172,27 @@ async function findReferring({ store }: UpdateDeps, kind: Kind, changed: Changed
   return idsByKind;
 }
 
+/** The references by which documents of one kind name these entities. */
+function refsFrom(from: Kind, changed: ChangedEntity[]): string[] {
+  const refs: string[] = [];
+  for (const { entity, edges } of changed) {
+    for (const incoming of edges) {
+      if (incoming.from === from) refs.push(refOf(incoming.edge.name, entity.id));
+    }
+  }
+  return refs;
+}
+
 /** The parents of one kind that states name. */
-const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
-  const fields = incomingEdges(kind).flatMap((incoming) =>
-    incoming.from === from && incoming.edge.type === 'children' ? [incoming.edge.parentField] : [],
-  );
-  return states.flatMap((state) => fields.map((field) => idIn(state, field)));
-};
+function parentsIn(kind: Kind, from: Kind, states: StoredState[]): string[] {
+  const parents: string[] = [];
+  for (const incoming of incomingEdges(kind)) {
+    if (incoming.from !== from || incoming.edge.type !== 'children') continue;
+    const { parentField } = incoming.edge;
+    for (const state of states) parents.push(idIn(state, parentField));
+  }
+  return parents;
+}
 
 /**
  * Refreshes the documents that refer to entities. The documents of several entities are refreshed together if they fit
@@ -269,7 +282,8 @@ async function reconcileAll(
     deps.signal.throwIfAborted();
     deps.onFanOut?.(Math.min(stale.size, ids.length - start));
     const part = ids.slice(start, start + documentsAtOnce);
-    const outcome = await reconcile(deps, kind, part, changes, new Set(part.filter((id) => stale.has(id))));
+    const staleInPart = new Set(part.filter((id) => stale.has(id)));
+    const outcome = await reconcile(deps, kind, part, changes, staleInPart);
     entities.push(...outcome.entities.values());
     rejections.push(...outcome.rejections);
     repeated.push(...outcome.repeated);

@@ -31,13 +31,13 @@ export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): IdsB
 
 /** The same ids as `idsInState`, from the references of a stored document. */
 export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
-  const byEdge = Map.groupBy(refs, (ref) => ref.slice(0, ref.indexOf(':')));
-  return Object.fromEntries(
-    edgesOf(kind).map(({ name }) => [
-      name,
-      (byEdge.get(name) ?? []).map((ref) => ref.slice(name.length + 1)),
-    ]),
-  );
+  const byEdge: Record<string, string[]> = {};
+  for (const { name } of edgesOf(kind)) {
+    const start = refOf(name, '');
+    const refsOfEdge = refs.filter((ref) => ref.startsWith(start));
+    byEdge[name] = refsOfEdge.map((ref) => ref.slice(start.length));
+  }
+  return byEdge;
 }
 
 /** The references of documents, as far as one read has found them. */
@@ -63,8 +63,10 @@ export async function readReferences(store: Store, kind: Kind, inputs: JoinInput
   return { references: { byKind, byParent }, remaining };
 }
 
-const readChildren = (store: Store, edge: ChildrenEdge, inputs: JoinInput[]) =>
-  store.readFirstChildren(edge.to, edge, new Map(inputs.map(({ id, orgId }) => [id, orgId])));
+function readChildren(store: Store, edge: ChildrenEdge, inputs: JoinInput[]) {
+  const orgIdsOfParents = new Map(inputs.map(({ id, orgId }) => [id, orgId]));
+  return store.readFirstChildren(edge.to, edge, orgIdsOfParents);
+}
 
 const childrenOf = ({ byParent }: References, edge: ChildrenEdge, { id }: JoinInput): Child[] =>
   byParent.get(edge)?.get(id) ?? [];
@@ -146,15 +148,13 @@ export function join(kind: Kind, input: JoinInput, references: References): Join
         ownerDeleted ||= owner?.deletedAt !== undefined;
         ownerMissing ||= owner?.state === undefined;
       }
-      continue;
-    }
-    if (edge.type === 'children') {
+    } else if (edge.type === 'children') {
       const children = childrenOf(references, edge, input);
       for (const { _id } of children) refs.push(refOf(edge.name, _id));
       resolved[edge.name] = embeddedChildren(edge, children);
-      continue;
+    } else {
+      resolved[edge.name] = embeddedReferences(edge, ids, input, references);
     }
-    resolved[edge.name] = embeddedReferences(edge, ids, input, references);
   }
   const { joined, isPending } = projections[kind].join(resolved);
   return { joined, isPending, refs, ownerDeleted, ownerMissing };
@@ -194,11 +194,12 @@ export async function recheckReferences(store: Store, kind: Kind, inputs: JoinIn
       return changedIds !== undefined && idsOver(edge, input, read).some((id) => changedIds.has(id));
     });
   const hasChangedChildren = (input: JoinInput): boolean =>
-    families.some(
-      ({ edge, children, remaining }) =>
-        remaining.includes(input.id) ||
-        !areSameChildren(children.get(input.id) ?? [], childrenOf(read, edge, input)),
-    );
+    families.some(({ edge, children, remaining }) => {
+      // A family that did not fit into the read may have changed.
+      if (remaining.includes(input.id)) return true;
+      const currentChildren = children.get(input.id) ?? [];
+      return !areSameChildren(currentChildren, childrenOf(read, edge, input));
+    });
   const outdated = inputs.filter((input) => hasChangedReference(input) || hasChangedChildren(input));
   return outdated.map(({ id }) => id);
 }
@@ -221,12 +222,14 @@ async function findChanged(
 }
 
 /** Reads the current children of documents, over each edge to children. */
-const readFamilies = (store: Store, kind: Kind, inputs: JoinInput[]) =>
-  Promise.all(
-    edgesOf(kind)
-      .filter((edge) => edge.type === 'children')
-      .map(async (edge) => ({ edge, ...(await readChildren(store, edge, inputs)) })),
-  );
+function readFamilies(store: Store, kind: Kind, inputs: JoinInput[]) {
+  const edges = edgesOf(kind).filter((edge) => edge.type === 'children');
+  const reading = edges.map(async (edge) => {
+    const { children, remaining } = await readChildren(store, edge, inputs);
+    return { edge, children, remaining };
+  });
+  return Promise.all(reading);
+}
 
 /** Whether two reads found the same children, in the same order and revisions. */
 const areSameChildren = (children: Child[], earlierChildren: Child[]): boolean =>

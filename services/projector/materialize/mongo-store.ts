@@ -57,14 +57,16 @@ export function mongoStore(database: Db): Store {
       readFirstChildren(childReader(collection(kind), kind, by.parentField), by, parents),
     write: (kind, writes) => writeGuarded(collection(kind), writes),
     findDependents: async (kind, refs) => {
-      const size = { limit: pageSize + 1, batchSize: pageSize + 2 };
-      const found = await withCommandLimit((limit) =>
+      // One id more than a page shows that there is another page.
+      const options = { hint: indexOn(kind, 'refs'), limit: pageSize + 1, batchSize: pageSize + 2 };
+      const found = await withCommandLimit((commandLimit) =>
         collection(kind)
-          .find({ refs: { $in: refs } }, { hint: indexOn(kind, 'refs'), ...size, ...limit })
+          .find({ refs: { $in: refs } }, { ...options, ...commandLimit })
           .project<{ _id: string }>({ _id: 1 })
           .toArray(),
       );
-      return found.length > pageSize ? null : [...new Set(found.map(({ _id }) => _id))];
+      if (found.length > pageSize) return null;
+      return [...new Set(found.map(({ _id }) => _id))];
     },
     findDependentsPage: async (kind, ref, after) => {
       const found = await collection(kind)
@@ -75,7 +77,8 @@ export function mongoStore(database: Db): Store {
         .project<{ _id: string }>({ _id: 1 })
         .toArray();
       const ids = found.map(({ _id }) => _id);
-      return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
+      const last = ids.at(-1) ?? null;
+      return { ids, next: ids.length < pageSize ? null : last };
     },
     saveFanOutCursor: async (kind, { id, version, tombstonePosition, isDeleted }, cursor) => {
       const update = cursor ? { $set: { fanOutCursor: cursor } } : { $unset: { fanOutCursor: '' as const } };
@@ -106,10 +109,14 @@ async function readEntities(
 ): Promise<Map<Kind, Map<string, ReferencedEntity>>> {
   const stage = (kind: Kind) => ({ $project: { ...referencedProjection(kind), kind } });
   const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
-  const byKind = Map.groupBy(found, ({ kind }) => kind);
-  const byId = (entities: ReferencedEntity[]) =>
-    new Map(entities.flatMap((entity) => readReferenced(entity) ?? []).map((entity) => [entity._id, entity]));
-  return new Map([...byKind].map(([kind, entities]) => [kind, byId(entities)]));
+  const byKind = new Map<Kind, Map<string, ReferencedEntity>>();
+  for (const stored of found) {
+    const entity = readReferenced(stored);
+    if (!entity) continue;
+    const byId = byKind.get(stored.kind) ?? new Map<string, ReferencedEntity>();
+    byKind.set(stored.kind, byId.set(entity._id, entity));
+  }
+  return byKind;
 }
 
 /** Reads one document of at most 8 MB for each kind. Otherwise the driver would decode a document for each entity. */
@@ -118,22 +125,23 @@ async function readRevisions(database: Db, wanted: WantedIds): Promise<Map<Kind,
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
   const found = await readKinds<{ _id: Kind; revisions: [string, number][] }>(database, wanted, stage);
-  return new Map(
-    found.map(({ _id: kind, revisions: idsAndRevisions }) => {
-      const readable = idsAndRevisions.filter(([, revision]) => isRevision(revision));
-      return [kind, new Map(readable)];
-    }),
-  );
+  const byKind = new Map<Kind, Map<string, number>>();
+  for (const group of found) {
+    const readable = group.revisions.filter(([, revision]) => isRevision(revision));
+    byKind.set(group._id, new Map(readable));
+  }
+  return byKind;
 }
 
 type WantedIds = Map<Kind, Set<string>>;
 
 /** Reads documents of several kinds by one command. */
 async function readKinds<T extends object>(database: Db, wanted: WantedIds, stage: (kind: Kind) => object) {
-  const [first, ...others] = [...wanted].map(([kind, ids]) => ({
-    kind,
-    pipeline: [{ $match: { _id: { $in: [...ids] } } }, stage(kind)],
-  }));
+  const reads = [...wanted].map(([kind, ids]) => {
+    const pipeline = [{ $match: { _id: { $in: [...ids] } } }, stage(kind)];
+    return { kind, pipeline };
+  });
+  const [first, ...others] = reads;
   if (!first) return [];
   const unions = others.map(({ kind, pipeline }) => ({
     $unionWith: { coll: resources[kind].collection, pipeline },
