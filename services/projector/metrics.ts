@@ -134,7 +134,7 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   }),
   deadLetterBytes: new Gauge({
     name: 'projector_dead_letters_filled_ratio',
-    help: 'Each topic may fill a share of `DEAD_LETTER_MEGABYTES_MAX`: the used fraction of that share, for the fullest topic. At 1, the projector stores new dead letters without bytes',
+    help: 'Used fraction of the share of a topic in `DEAD_LETTER_MEGABYTES_MAX`, for the fullest topic. At 1, the projector stores new dead letters without bytes',
     registers,
   }),
 });

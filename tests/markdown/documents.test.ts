@@ -26,7 +26,7 @@ const fence = /^ *```[^]*?^ *```$/gm;
 /** The text of a page without its blocks of code. */
 const proseOf = ({ text }: Page): string => text.replace(fence, '');
 
-/** What the first group of the pattern matches, for each match. */
+/** The text of the first group, for each match of the pattern. */
 const firstGroups = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 

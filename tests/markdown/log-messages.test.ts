@@ -69,7 +69,7 @@ function rowsOf(page: string): string[] {
   return [...cells, ...items].flatMap(codesIn);
 }
 
-/** What the first group of the pattern matches, for each match. */
+/** The text of the first group, for each match of the pattern. */
 const firstGroups = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 

@@ -84,8 +84,8 @@ function requireKafka({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'
 }
 
 /**
- * Reads what `older` covers. Until the API serves the generation, that is the findings about its older data. Afterwards
- * it is the API replicas that still wait until the generation has caught up with the data that they have served.
+ * Reads the faults that `older` covers. Until the API serves the generation, these are the findings about its older
+ * data. Afterwards they are the API replicas that wait until the generation has the data that they have served.
  */
 async function readAcceptableOlderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
   const withoutKafka = () => Promise.reject(new Error('not asked'));

@@ -34,8 +34,8 @@ export function comparison(
 
 function differencesText(report: ComparisonReport): string {
   const compared = counted(report.compared, 'document');
-  const remedy = 'fix the projection, or name the intended differences with --expect';
-  return `differences in ${report.differing} of ${compared}${intendedText(report)}: ${remedy}`;
+  const fix = 'fix the projection, or name the intended differences with --expect';
+  return `differences in ${report.differing} of ${compared}${intendedText(report)}: ${fix}`;
 }
 
 /** The end of a text that names the intended differences; empty if there are none. */

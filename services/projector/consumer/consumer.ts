@@ -99,14 +99,6 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     const key = partitionKey(partition);
     return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
   };
-  /** Runs a step of leaving the group within its time limit. Logs `failure` if the step fails. */
-  const tryToLeave = async (step: Promise<void>, failure: string) => {
-    try {
-      await within(leaveWithinMs, step, noAnswer);
-    } catch (error) {
-      deps.logger.warn({ error }, failure);
-    }
-  };
   return {
     onApplied: assignment.onApplied,
     snapshot: (ends) => assignment.partitions().map((partition) => takeSnapshot(partition, ends)),
@@ -119,10 +111,14 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the next owner starts from an earlier position and applies some records again.
-      await tryToLeave(beforeLeaving(), 'could not save progress before leaving the group');
+      await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
+        deps.logger.warn({ error }, 'could not save progress before leaving the group'),
+      );
       // Between GROUP_JOIN and the first fetch, kafkajs resolves `disconnect` without leaving the group. The partitions
       // then have no owner until the session times out.
-      await tryToLeave(consumer.disconnect(), 'could not leave the group');
+      await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
+        deps.logger.warn({ error }, 'could not leave the group'),
+      );
     },
   };
 }

@@ -18,7 +18,7 @@ export type OpenBatch = {
   read: (place: BatchPlace, recordsMax: number, bytesMax: number) => ReadRecords;
 };
 
-/** The next records of a batch, and what follows them. */
+/** The next records of a batch, and the state of the batch after them. */
 export type ReadRecords = {
   records: KafkaRecord[];
   bytes: number;
