@@ -54,8 +54,24 @@ export const freshness = ({ at, problem }: Omit<LastReading<unknown>, 'value'>):
   html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
     <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;
 
+/**
+ * Content that a page reads once, with the time of its read, or the reason why it is missing. If the content comes
+ * later than the page could wait, the script loads the page again.
+ */
+export function contentOf<T>(
+  { value, at, problem, isLate }: LastReading<T>,
+  render: (value: T) => Html,
+): Html {
+  if (value === null || at === null || problem !== null)
+    return html`<p class="finding bad" ${isLate ? html`data-again` : ''}>
+      ${problem ?? ''}${isLate ? '. It is still asked: load this page again.' : ''}
+    </p>`;
+  return html`${render(value)}
+    <p class="muted">Read ${timeOfDay(at)}.</p>`;
+}
+
 /** The time of day. Without the script of the page, a shown age would not grow, but a time stays true. */
-export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
+const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
 
 /** Data that is older than this, in seconds, does not show the present state. */
 const staleAfterSeconds = 15;

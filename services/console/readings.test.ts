@@ -1,6 +1,5 @@
 import { jest } from '@jest/globals';
-import { html } from '../../shared/pages/html.ts';
-import { createOpenReads, createReading, createReadings, createRenderWithDeadline } from './readings.ts';
+import { createOpenReads, createReading, createReadings } from './readings.ts';
 
 afterEach(() => jest.useRealTimers());
 
@@ -76,36 +75,27 @@ test('a read that hangs delays clients only until the deadline', async () => {
   expect(reads).toBe(1);
 });
 
-test('content that hangs ends at the deadline and is refused while ten hang', async () => {
-  const render = createRenderWithDeadline(createOpenReads(), 5);
-  const hanging = () => new Promise<never>(() => undefined);
-  const answers = await Promise.all(Array.from({ length: 11 }, (_, index) => render(`${index}`, hanging)));
-  expect(answers.filter(({ html: text }) => text.includes('has not answered'))).toHaveLength(10);
-  expect(answers.at(-1)?.html).toContain('The console is busy. Try again.');
-  // a client of content in progress is not refused, because it costs no further read
-  expect((await render('0', hanging)).html).toContain('has not answered');
-  const free = createRenderWithDeadline(createOpenReads(), 5_000);
-  for (let count = 0; count < 20; count += 1)
-    expect(await free(`${count}`, async () => html`yes`)).toEqual(html`yes`);
-  const failing = () => free('failing', () => Promise.reject(new Error('<b>no</b>')));
-  for (let count = 0; count < 20; count += 1) expect((await failing()).html).toContain('&#60;b&#62;no');
-});
-
-test('the next request gets content that has missed the deadline', async () => {
-  const render = createRenderWithDeadline(createOpenReads(), 5);
-  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof html>>();
+test('the next request gets a value that has missed the deadline', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
   let reads = 0;
+  const { nowMs, pass } = clock();
   const slow = () => {
     reads += 1;
     return promise;
   };
+  const reading = createReading(slow, { everyMs: 0, waitMs: 5, nowMs });
   for (let request = 0; request < 3; request += 1)
-    expect((await render('a', slow)).html).toContain('It is still asked');
-  resolve(html`slow`);
-  expect(await render('a', slow)).toEqual(html`slow`);
+    expect(await reading()).toMatchObject({ value: null, isLate: true });
+  pass(5);
+  resolve('slow');
+  await promise;
+  expect(await reading()).toMatchObject({ value: 'slow', problem: null });
+  expect(await reading()).not.toHaveProperty('isLate');
   expect(reads).toBe(1);
   // and a later request reads it again
-  expect(await render('a', async () => html`new`)).toEqual(html`new`);
+  pass(26);
+  await reading();
+  expect(reads).toBe(2);
 });
 
 /** Work that goes on until its signal aborts, as a read of MongoDB. */
@@ -114,38 +104,40 @@ const untilAborted = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });
 
-test('lists and contents share one bound', async () => {
+test('the readings of all pages share one bound', async () => {
   const begin = createOpenReads();
-  const list = createReadings(begin, (_: number, signal) => untilAborted(signal), { everyMs: 1, waitMs: 5 });
+  const options = { everyMs: 1, waitMs: 5 };
+  const list = createReadings(begin, (_: number, signal) => untilAborted(signal), options);
   const known = await Promise.all(Array.from({ length: 40 }, (_, query) => list(query)));
   const busy = 'The console is busy. Try again.';
   expect(known.filter(({ problem }) => problem !== busy)).toHaveLength(10);
-  const render = createRenderWithDeadline(begin, 5);
-  expect((await render('a', untilAborted)).html).toContain(busy);
+  const explanation = createReadings(begin, (_: string, signal) => untilAborted(signal), options);
+  expect((await explanation('a')).problem).toBe(busy);
+  const free = createReadings(createOpenReads(), (_: number) => Promise.reject(new Error('no')), options);
+  for (let query = 0; query < 20; query += 1) expect((await free(query)).problem).toBe('no');
 });
 
 test('a read ends once no request asks for it', async () => {
   jest.useFakeTimers();
   const waitMs = 5;
   const begin = createOpenReads(100);
-  const render = createRenderWithDeadline(begin, waitMs);
-  const list = createReadings(begin, (_: string, signal) => untilAborted(signal), { everyMs: 1, waitMs });
+  const signals: AbortSignal[] = [];
+  const kept = (_: string, signal: AbortSignal) => {
+    signals.push(signal);
+    return untilAborted(signal);
+  };
+  const list = createReadings(begin, (_: number, signal) => untilAborted(signal), { everyMs: 1, waitMs });
+  const explanation = createReadings(begin, kept, { everyMs: 0, waitMs });
   const late = async <T>(answer: Promise<T>): Promise<T> => {
     await jest.advanceTimersByTimeAsync(waitMs + 1);
     return answer;
   };
-  const signals: AbortSignal[] = [];
-  const kept = (signal: AbortSignal) => {
-    signals.push(signal);
-    return untilAborted(signal);
-  };
-  const asked = async () => (await late(render('asked', kept))).html;
-  await late(list('left'));
-  for (let count = 0; count < 9; count += 1) await late(render(`left ${count}`, untilAborted));
+  const asked = async () => (await late(explanation('asked'))).problem;
+  for (let query = 0; query < 10; query += 1) await late(list(query));
   expect(await asked()).toContain('busy');
   // The others end.
   await jest.advanceTimersByTimeAsync(100);
-  expect(await asked()).not.toContain('busy');
+  expect((await late(explanation('asked'))).isLate).toBe(true);
   // A page that asks again and again keeps its own.
   for (let count = 0; count < 10; count += 1) {
     await jest.advanceTimersByTimeAsync(90);

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { type Html, html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 
@@ -8,8 +7,11 @@ import { within } from '../../shared/runtime/within.ts';
  * chooses, by a filter or an id, counts against a limit and ends when no page waits for it.
  */
 
-/** The last value that the console has read, the time of that read, and the reason why there is no newer value. */
-export type LastReading<T> = { value: T | null; at: Date | null; problem: string | null };
+/**
+ * The last value that the console has read, the time of that read, and the reason why there is no newer value.
+ * `isLate`: a newer value is still being read, and a later request may get it.
+ */
+export type LastReading<T> = { value: T | null; at: Date | null; problem: string | null; isLate?: true };
 
 /** Returns the value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
 type Reading<T> = () => Promise<LastReading<T>>;
@@ -83,7 +85,7 @@ export function createReading<T>(
     const isLate = await within(waitMs, finished, () => true);
     if (!isLate) return known;
     const silence = `MongoDB or Kafka has not answered for ${waitMs / 1_000} s`;
-    return { ...known, problem: known.problem ?? silence };
+    return { ...known, problem: known.problem ?? silence, isLate: true };
   };
 }
 
@@ -108,53 +110,6 @@ export function createReadings<Query, T>(
   };
   const readings = new LRUCache<string, Reading<T>>({ max: 20, memoMethod: createOne });
   return (query) => readings.memo(JSON.stringify(query))();
-}
-
-/** Content that missed the deadline of its request is kept this long for the next request, in milliseconds. */
-const keptForMs = 60_000;
-
-/** Renders the content of a key, or the reason why it is missing. Resolves within the deadline, and never rejects. */
-export type Render = (key: string, work: (signal: AbortSignal) => Promise<Html>) => Promise<Html>;
-
-/**
- * Creates the function that renders content which a page reads once. Requests of one key share the work. Work that
- * misses the deadline continues, and the next request gets its content: the page loads itself again for this.
- */
-export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs): Render {
-  const open = new Map<string, OpenRead<Html>>();
-  const late = new LRUCache<string, Html>({ max: 2 * openMax, ttl: keptForMs });
-  const beginOnce = (key: string, work: (signal: AbortSignal) => Promise<Html>): OpenRead<Html> => {
-    const begun = open.get(key);
-    if (begun) return begun;
-    const reading = begin((signal) => work(signal).finally(() => open.delete(key)));
-    open.set(key, reading);
-    return reading;
-  };
-  return async (key, work) => {
-    const lateContent = late.get(key);
-    late.delete(key);
-    if (lateContent) return lateContent;
-    let isLate = false;
-    try {
-      const { result, ask } = beginOnce(key, work);
-      ask();
-      const content = await within(waitMs, result, () => {
-        isLate = true;
-        result.then(
-          (finished) => late.set(key, finished),
-          () => undefined,
-        );
-        return html`<p class="finding bad" data-again>
-          MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
-        </p>`;
-      });
-      // An earlier request of this key may have been late, so its content was kept. This request has shown it.
-      if (!isLate) late.delete(key);
-      return content;
-    } catch (error) {
-      return html`<p class="finding bad">${problemText(error)}</p>`;
-    }
-  };
 }
 
 function problemText(error: unknown): string {

@@ -1,25 +1,22 @@
 import type { Db, MongoClient } from 'mongodb';
+import { requestIdShape } from '../../shared/control/request-traces.ts';
 import { readSamples, type Sample, sampleEveryMs } from '../../shared/control/samples.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
-import { type Html, html } from '../../shared/pages/html.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
-import { type DeadLetterList, listDeadLetters } from '../operations/dead-letters/list.ts';
+import { type DeadLetterDetails, deadLetterDetails } from '../operations/dead-letters/details.ts';
+import { type DeadLetterList, listDeadLetters, readDeadLetter } from '../operations/dead-letters/list.ts';
 import { type Commands, commandsIn } from '../operations/deployment.ts';
+import { explain, idInTrace } from '../operations/explain/explain.ts';
+import type { Explanation } from '../operations/explain/explanation.ts';
 import { type Facts, readFacts } from '../operations/facts.ts';
 import { evaluateRules, type Finding } from '../operations/findings.ts';
 import { type Report, reportOf } from '../operations/report.ts';
+import { readTrace, type TraceOfReplica } from '../operations/traces/read-trace.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
-import { timeOfDay } from './layout.ts';
 import { limitedClient, limitedDatabase } from './limited-reads.ts';
-import {
-  createOpenReads,
-  createReading,
-  createReadings,
-  createRenderWithDeadline,
-  type LastReading,
-} from './readings.ts';
+import { createOpenReads, createReading, createReadings, type LastReading } from './readings.ts';
 
 /** The time limit of each command of a read that a client has chosen, in milliseconds. */
 const readMsMax = 30_000;
@@ -29,8 +26,11 @@ export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
 export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
 
+/** The explanation of an id, and the trace of the request that named it; null for the id of a document. */
+export type ExplainedId = { trace: TraceOfReplica | null; explanation: Explanation };
+
 /** The connections and settings for a read that a client has chosen. The read ends when no page waits for it. */
-export type OperationDeps = {
+type OperationDeps = {
   config: ConsoleConfig;
   mongo: MongoClient;
   control: Db;
@@ -48,8 +48,10 @@ export type Sources = {
   samples: () => Promise<LastReading<Sample[]>>;
   /** The latest dead letters, and the number of all. */
   deadLetters: (query: LetterQuery) => Promise<LastReading<DeadLetterList>>;
-  /** Renders content that a client has chosen by a key, such as the explanation of an id. */
-  render: (key: string, work: (deps: OperationDeps) => Promise<Html>) => Promise<Html>;
+  /** A dead letter by its id. */
+  deadLetter: (id: string) => Promise<LastReading<DeadLetterDetails>>;
+  /** The explanation of the id of a document, or of a Request-Id. */
+  explanation: (id: string) => Promise<LastReading<ExplainedId>>;
   /** The commands of this deployment. */
   commands: Commands;
 };
@@ -78,14 +80,20 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const readDeadLetters = (filter: LetterQuery, signal: AbortSignal) =>
     connected(() => listDeadLetters(limited(signal), filter, lettersMax));
   const deadLetters = createReadings(begin, readDeadLetters, { everyMs: 5_000 });
-  const renderWithDeadline = createRenderWithDeadline(begin);
-  // The page does not read this content again, so it shows the time of the read.
-  const readOnce = async (work: () => Promise<Html>) =>
-    html`${await work()}
-      <p class="muted">Read ${timeOfDay(new Date())}.</p>`;
-  const render: Sources['render'] = (key, work) =>
-    renderWithDeadline(key, (signal) => connected(() => readOnce(() => work(limited(signal)))));
-  return { overview, samples, deadLetters, render, commands: commandsIn[config.DEPLOYMENT] };
+  // Each load of a page reads its content anew.
+  const byId = <T>(read: (limitedDeps: OperationDeps, id: string) => Promise<T>) =>
+    createReadings(begin, (id: string, signal) => connected(() => read(limited(signal), id)), { everyMs: 0 });
+  const deadLetter = byId(async ({ control: database }, id) =>
+    deadLetterDetails(await readDeadLetter(database, id), config.TOPIC_PREFIX),
+  );
+  const explanation = byId(explainId);
+  const commands = commandsIn[config.DEPLOYMENT];
+  return { overview, samples, deadLetters, deadLetter, explanation, commands };
+}
+
+async function explainId(deps: OperationDeps, id: string): Promise<ExplainedId> {
+  const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
+  return { trace, explanation: await explain(deps, trace ? idInTrace(trace) : id) };
 }
 
 /** Selects the dead letters of a page: by topic and by reason. */

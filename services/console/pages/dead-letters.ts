@@ -1,16 +1,12 @@
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import {
-  type DeadLetterDetails,
-  deadLetterDetails,
-  deadLetterRows,
-  verbFor,
-} from '../../operations/dead-letters/details.ts';
-import { type DeadLetterList, readDeadLetter } from '../../operations/dead-letters/list.ts';
+import { type DeadLetterDetails, deadLetterRows, verbFor } from '../../operations/dead-letters/details.ts';
+import type { DeadLetterList } from '../../operations/dead-letters/list.ts';
 import { shellWord } from '../../operations/deployment.ts';
 import {
   breakable,
   commandToCopy,
+  contentOf,
   definitions,
   freshness,
   numberCell,
@@ -19,7 +15,7 @@ import {
   timeOf,
   withAges,
 } from '../layout.ts';
-import { type LetterQuery, type OperationDeps, type Sources } from '../sources.ts';
+import type { LetterQuery, Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 
@@ -27,9 +23,11 @@ const path = '/dead-letters';
 export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',
-  fixed: (query) => {
+  fixed: async (query) => {
     const id = query.get('id');
-    return id ? sources.render(`dead letter ${id}`, (deps) => renderLetter(deps, sources, id)) : html``;
+    return id
+      ? contentOf(await sources.deadLetter(id), (letter) => renderLetter(letter, sources.commands.cli))
+      : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
@@ -120,10 +118,9 @@ function lettersTable(
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$|unknown$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function renderLetter(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
-  const shown = deadLetterDetails(await readDeadLetter(deps.control, id), deps.config.TOPIC_PREFIX);
+function renderLetter(shown: DeadLetterDetails, cli: string): Html {
   const next = verbFor(shown.reason);
-  const run = (verb: string) => commandToCopy(`${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`);
+  const run = (verb: string) => commandToCopy(`${cli} dead-letters ${verb} ${shellWord(shown.id)}`);
   const purge = html`no release can apply it. Once the source has corrected the entity: ${run('purge')}`;
   const facts: [name: string, value: Html][] = [];
   // The heading names the record, which is the first row.

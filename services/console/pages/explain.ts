@@ -1,14 +1,21 @@
 import { placeText } from '../../../shared/control/ledger.ts';
-import { requestIdShape } from '../../../shared/control/request-traces.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
-import { explain, idInTrace } from '../../operations/explain/explain.ts';
 import type { ExplainedDocument, Explanation } from '../../operations/explain/explanation.ts';
 import { documentRows, type Ingredient, ingredients, notFoundText } from '../../operations/explain/rows.ts';
 import type { Row } from '../../operations/row.ts';
-import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
-import { ago, commandToCopy, definitions, numberCell, type Page, timeOf, withAges } from '../layout.ts';
-import type { OperationDeps, Sources } from '../sources.ts';
+import { traceRows } from '../../operations/traces/read-trace.ts';
+import {
+  ago,
+  commandToCopy,
+  contentOf,
+  definitions,
+  numberCell,
+  type Page,
+  timeOf,
+  withAges,
+} from '../layout.ts';
+import type { ExplainedId, Sources } from '../sources.ts';
 import { topicPath } from './topics.ts';
 
 /** Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. */
@@ -24,13 +31,11 @@ export const explainPage = (sources: Sources): Page => ({
           <button>Explain</button>
         </fieldset>
       </form>
-      ${id === '' ? html`` : await sources.render(`explain ${id}`, (deps) => renderExplanation(deps, sources, id))}`;
+      ${id === '' ? html`` : contentOf(await sources.explanation(id), (explained) => renderExplanation(explained, sources.commands.cli, id))}`;
   },
 });
 
-async function renderExplanation(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
-  const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
-  const explanation = await explain(deps, trace ? idInTrace(trace) : id);
+function renderExplanation({ trace, explanation }: ExplainedId, cli: string, id: string): Html {
   const { documents, now, refused, requests } = explanation;
   const parts: Html[] = [];
   if (trace) parts.push(html`<h2>Request ${id}</h2>`, rowsOf(traceRows(trace)));
@@ -43,7 +48,7 @@ async function renderExplanation(deps: OperationDeps, { commands }: Sources, id:
   if (requests.length > 0) parts.push(requestsTable(requests));
   // Any other id would need quotes on a terminal.
   const isPlainWord = /^\w[\w-]*$/.test(id);
-  if (isPlainWord) parts.push(html`<p>On a terminal: ${commandToCopy(`${commands.cli} explain ${id}`)}</p>`);
+  if (isPlainWord) parts.push(html`<p>On a terminal: ${commandToCopy(`${cli} explain ${id}`)}</p>`);
   return html`${parts}`;
 }
 
