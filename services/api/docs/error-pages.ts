@@ -1,12 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Token, Tokens } from 'marked';
-import { codeBlock } from '../../../shared/pages/document.ts';
-import { html } from '../../../shared/pages/html.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
 import type { Page, Site } from './layout.ts';
-import { fenced, markdownPage, readMarkdown, renderInline, renderMarkdown, toMarkdown } from './markdown.ts';
+import { fenced, lexMarkdown, markdownPage, readMarkdown } from './markdown.ts';
 
 /** The introduction of docs/errors.md is the list of all codes; each section is the page of its code. */
 export function errorPages(site: Site): Page[] {
@@ -34,28 +32,20 @@ const isSectionHeading = (token: Token): token is Tokens.Heading =>
 function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
   const { status, type, message } = errorCatalogue[code];
   const example = JSON.stringify(errorExample(site.settings.baseUrl, code), null, 2);
-  const statusText = `Status ${status} ${STATUS_CODES[status] ?? ''}`;
-  const markdown = `# ${code}
+  const head = `# ${code}
 
-${statusText}, type \`${type}\`. ${message}
+Status ${status} ${STATUS_CODES[status] ?? ''}, type \`${type}\`. ${message}
 
-${toMarkdown(site, section)}
+`;
+  const end = `
 
 ## Example
 
-${fenced('json', example)}
+${fenced(`json Example of ${code}`, example)}
 
-[All errors](${site.markdownHref('/docs/errors')})`;
-  return {
-    path: `/docs/errors/${code}`,
-    title: `${code} (${status})`,
-    description: message,
-    markdown,
-    body: html`<h1><code>${code}</code></h1>
-      <p>${statusText}, type <code>${type}</code>. ${renderInline(message)}</p>
-      ${renderMarkdown(site, section)}
-      <h2>Example</h2>
-      ${codeBlock(`Example of ${code}`, example)}
-      <p><a href="${site.href('/docs/errors')}">All errors</a></p>`,
-  };
+[All errors](errors.md)
+`;
+  const tokens = [...lexMarkdown(site, head), ...section, ...lexMarkdown(site, end)];
+  const page = markdownPage(site, { path: `/docs/errors/${code}`, tokens });
+  return { ...page, title: `${code} (${status})`, description: message };
 }
