@@ -14,9 +14,14 @@ const metricNameOf = (counter: Counter) => (counter as unknown as { name: string
 /** The production code of a service, without the file that declares its metrics and sets them to 0. */
 async function sourceOf(service: string): Promise<string> {
   const isUse = (path: string) => !path.endsWith('.test.ts') && path !== `services/${service}/metrics.ts`;
-  const paths = (await Array.fromAsync(glob(`services/${service}/**/*.ts`))).filter(isUse);
-  return (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n');
+  const paths = await Array.fromAsync(glob(`services/${service}/**/*.ts`));
+  const sources = await Promise.all(paths.filter(isUse).map((path) => readFile(path, 'utf8')));
+  return sources.join('\n');
 }
+
+/** The text that the first group of the pattern matches, for each match. */
+const firstGroups = (source: string, pattern: string): string[] =>
+  Array.from(source.matchAll(new RegExp(pattern, 'g')), ([, group = '']) => group);
 
 /**
  * The names under which the code uses a counter: its own name, and the names under which the code passes it on, as in
@@ -24,16 +29,12 @@ async function sourceOf(service: string): Promise<string> {
  */
 const aliasesOf = (name: string, source: string): string[] => [
   name,
-  ...[...source.matchAll(new RegExp(`(\\w+)(?::| =) metrics\\.${name}\\b`, 'g'))].map(
-    ([, alias = '']) => alias,
-  ),
+  ...firstGroups(source, `(\\w+)(?::| =) metrics\\.${name}\\b`),
 ];
 
 /** The callbacks that only increment a counter, as in `onLost: () => metrics.lost.inc()`. */
 const callbacksOf = (name: string, source: string): string[] =>
-  [...source.matchAll(new RegExp(`(\\w+): \\([^()]*\\) => metrics\\.${name}\\.inc\\(`, 'g'))].map(
-    ([, callback = '']) => callback,
-  );
+  firstGroups(source, `(\\w+): \\([^()]*\\) => metrics\\.${name}\\.inc\\(`);
 
 // A counter that nothing increments is exported as 0 for ever, and its alert never fires.
 describe.each(['api', 'projector'] as const)('the %s', (service) => {

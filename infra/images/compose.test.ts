@@ -35,22 +35,19 @@ test('each printed command runs in a new container, which a drop of a generation
 test('the images have the exact versions that the Docker dev servers run', () => {
   for (const name of ['kafka', 'mongo', 'valkey', 'proxy'] as const)
     expect(services[name]?.image).toBe(images[name]);
-  const [, nodeImage = ''] =
-    /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
+  const dockerfile = readFileSync('infra/images/Dockerfile', 'utf8');
+  const [, nodeImage = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile) ?? [];
   expect(nodeImage).toBe(images.node);
-  for (const image of [nodeImage, ...Object.values(services).map((service) => service.image)]) {
-    if (image !== 'support-read-models') expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
-  }
+  const used = [nodeImage, ...Object.values(services).map((service) => service.image)];
+  for (const image of used.filter((name) => name !== 'support-read-models'))
+    expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
   // Compose treats $ as a variable unless it is doubled.
   expect(services.mongo?.entrypoint?.[2]?.replaceAll('$$', '$')).toBe(withKeyFile);
 });
 
 test('Compose waits for longer than a service needs to stop', () => {
   for (const name of ['api', 'replica', 'projector'])
-    expect({ name, graceSeconds: parseInt(services[name]?.stop_grace_period ?? '0') }).toEqual({
-      name,
-      graceSeconds: 35,
-    });
+    expect({ name, grace: services[name]?.stop_grace_period }).toEqual({ name, grace: '35s' });
 });
 
 test('a restart after a promotion moves the projector to no other generation', () => {
@@ -59,10 +56,9 @@ test('a restart after a promotion moves the projector to no other generation', (
 
 test('the mounted configuration files exist', () => {
   const volumes = Object.values(services).flatMap((service) => service.volumes ?? []);
-  const mountedFiles = volumes
-    .map((volume) => volume.split(':')[0] ?? '')
-    .filter((file) => file.startsWith('./'));
-  expect(mountedFiles.filter((file) => file.startsWith('./infra/') && !existsSync(file))).toEqual([]);
+  const sources = volumes.map((volume) => volume.split(':')[0] ?? '');
+  const configuration = sources.filter((source) => source.startsWith('./infra/'));
+  expect(configuration.filter((file) => !existsSync(file))).toEqual([]);
 });
 
 const folder = useFolder();

@@ -16,28 +16,34 @@ function read(record: SampleRecord, offset: number) {
   return parsed.change;
 }
 
+/** The kind and the id of each entity that a record names. */
+function referencesOf(record: SampleRecord, offset: number): string[] {
+  const change = read(record, offset);
+  if (change.op !== 'upsert') return [];
+  const state = change.state as EntityState['conversation'];
+  const references: string[] = [];
+  for (const edge of projections[record.kind].edges) {
+    if (edge.type === 'owner') references.push(`${edge.to} ${String(state[edge.parentField as 'id'])}`);
+    if (edge.type !== 'reference') continue;
+    for (const id of edge.ids(state as never)) references.push(`${edge.to} ${id}`);
+  }
+  return references;
+}
+
 test('sample data and live changes are valid records that refer only to published entities', () => {
   const sampleData = generateSampleData({ seed: 5, size: 'small', now });
+  const { state } = sampleData;
   const records = [...batchesOf(sampleData)].flatMap((batch) => batch.records);
-  for (let step = 0; step < 2_000; step++)
-    records.push(
-      ...liveChange(sampleData.state, now).flatMap((event) => recordsOf(sampleData.state.random, event)),
-    );
+  for (let step = 0; step < 2_000; step += 1) {
+    for (const event of liveChange(state, now)) records.push(...recordsOf(state.random, event));
+  }
   const published = new Set(records.map(({ kind, key }) => `${kind} ${key}`));
-  const named = records.flatMap((record, offset) => {
-    const change = read(record, offset);
-    if (change.op !== 'upsert') return [];
-    const state = change.state as EntityState['conversation'];
-    return projections[record.kind].edges.flatMap((edge) => {
-      if (edge.type === 'owner') return [`${edge.to} ${String(state[edge.parentField as 'id'])}`];
-      return edge.type === 'reference' ? edge.ids(state as never).map((id) => `${edge.to} ${id}`) : [];
-    });
-  });
+  const named = records.flatMap(referencesOf);
   expect(new Set(records.map(({ kind }) => kind))).toEqual(new Set(kinds));
   expect(named.length).toBeGreaterThan(5_000);
   expect(named.filter((reference) => !published.has(reference))).toEqual([]);
-  for (const { token } of sampleData.apiKeys)
-    expect(records.map(({ value }) => value).join()).not.toContain(token);
+  const values = records.map(({ value }) => value).join();
+  for (const { token } of sampleData.apiKeys) expect(values).not.toContain(token);
 });
 
 test('live changes continue the latest 300 conversations', () => {
@@ -57,12 +63,9 @@ test('live changes continue the latest 300 conversations', () => {
 
 test('a sample key has a rate limit only if its name says so', () => {
   const limits = new Set<string>();
-  for (let seed = 1; seed <= 20; seed++) {
-    const { events, apiKeys } = generateSampleData({
-      seed,
-      size: { tickets: 0, contacts: 30, longestConversation: 1 },
-      now,
-    });
+  const size = { tickets: 0, contacts: 30, longestConversation: 1 };
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const { events, apiKeys } = generateSampleData({ seed, size, now });
     for (const { kind, data } of events) {
       if (kind === 'apiKey' && data) limits.add(`${String(data['name'])}: ${String(data['rateLimit'])}`);
     }

@@ -23,9 +23,11 @@ import {
 
 const topic = 'support.tags';
 const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1_000);
+/** The time of a record, unless a test sets another time. */
+const baseMs = 1_600_000_000_000;
 const reject = (offset: number, more: Partial<Reject> = {}): Reject => ({
   offset,
-  timestampMs: 1_600_000_000_000,
+  timestampMs: baseMs,
   reason: 'not_json',
   detail: 'value: must be JSON',
   ...more,
@@ -39,15 +41,19 @@ function spanWith(...rejects: Reject[]): OpenSpan {
 }
 
 /** The span as another process reads it: packed, written and read again. */
-const stored = (span: OpenSpan): OpenSpan =>
-  openSpan(BSON.deserialize(BSON.serialize(packSpan(span)), { promoteBuffers: false }) as never);
+function stored(span: OpenSpan): OpenSpan {
+  const bytes = BSON.serialize(packSpan(span));
+  return openSpan(BSON.deserialize(bytes, { promoteBuffers: false }) as never);
+}
 
-const fates = (span: OpenSpan) =>
-  [...span.records.values()].map(({ offset, timestampMs, generations, purged }) => [
-    offset,
-    timestampMs - 1_600_000_000_000,
-    purged?.by ?? generations,
-  ]);
+/** Each record's offset, its time after the base time, and the operator of its purge or its generations. */
+function fates(span: OpenSpan): [offset: number, afterMs: number, fate: string | number[]][] {
+  const records = [...span.records.values()];
+  return records.map(({ offset, timestampMs, generations, purged }) => {
+    const afterMs = timestampMs - baseMs;
+    return [offset, afterMs, purged?.by ?? generations];
+  });
+}
 
 test('a span keeps each record with its times, its count and its generations', () => {
   const span = spanWith(reject(4_999), reject(7, { reason: 'bad_data', detail: 'data.name: is missing' }));
@@ -57,7 +63,7 @@ test('a span keeps each record with its times, its count and its generations', (
     topic,
     partition: 0,
     offset: 7,
-    timestampMs: 1_600_000_000_000,
+    timestampMs: baseMs,
     reason: 'not_json',
     detail: 'value: must be JSON',
     generations: [1, 2],
@@ -98,7 +104,7 @@ test('a purge of a record covers neither the records beside it, nor later ones a
   const span = spanWith(purged, beside);
   expect(purgeRecords(span, new Set([idOf(purged)]), { by: 'ann', at: at(1) })).toBe(1);
   // when both are read again, by another generation too, and the topic was created again
-  const later = reject(7, { timestampMs: 1_600_000_000_001 });
+  const later = reject(7, { timestampMs: baseMs + 1 });
   for (const generation of [1, 2]) rejectRecords(span, [purged, beside, later], { generation, now: at(2) });
   const all = [
     [7, 0, 'ann'],

@@ -50,27 +50,33 @@ test('streams of several frames are read whole', async () => {
     zstd: Buffer.concat([zstdCompressSync(first), zstdCompressSync(second)]),
     gzip: Buffer.concat([await compress.gzip(first), await compress.gzip(second)]),
   };
-  for (const name of ['snappy', 'zstd', 'gzip'] as const)
-    expect((await decompress[name](inFrames[name], batchBytesMax)).toString() === both).toBe(true);
+  for (const name of ['snappy', 'zstd', 'gzip'] as const) {
+    const read = await decompress[name](inFrames[name], batchBytesMax);
+    expect(read.toString() === both).toBe(true);
+  }
 });
 
 /** Contents of many shapes: long and short matches, near and far ones, literals alone, and nothing. */
-const shapes = (() => {
+function createShapes(): Buffer[] {
   const { int } = createRandom(7);
   const bytes = (count: number, values: number) =>
     Buffer.from(Array.from({ length: count }, () => int(values)));
-  const sizes = [0, 1, 5, 15, 16, 17, 31, 32, 33, 60, 61, 300, 5_000, 70_000, 200_000];
-  const periods = [1, 2, 3, 7, 8, 9, 40].map((period) => Buffer.alloc(100_003, bytes(period, 256)));
-  return [...sizes.flatMap((size) => [bytes(size, 256), bytes(size, 2), bytes(size, 12)]), ...periods, long];
-})();
+  const shapes = [long];
+  for (const size of [0, 1, 5, 15, 16, 17, 31, 32, 33, 60, 61, 300, 5_000, 70_000, 200_000])
+    shapes.push(bytes(size, 256), bytes(size, 2), bytes(size, 12));
+  for (const period of [1, 2, 3, 7, 8, 9, 40]) shapes.push(Buffer.alloc(100_003, bytes(period, 256)));
+  return shapes;
+}
 
 test.each([
-  ['lz4', 'lz4', compress.lz4],
-  ['framed snappy', 'snappy', compress.snappy],
-  ['bare snappy', 'snappy', (content: Buffer) => snappy.compress(content)],
-] as const)('%s of any shape is read as a library has written it', async (_, name, write) => {
-  for (const shape of shapes)
-    expect((await decompress[name](await write(shape), batchBytesMax)).equals(shape)).toBe(true);
+  { format: 'lz4', name: 'lz4' as const, write: compress.lz4 },
+  { format: 'framed snappy', name: 'snappy' as const, write: compress.snappy },
+  { format: 'bare snappy', name: 'snappy' as const, write: (content: Buffer) => snappy.compress(content) },
+])('$format of any shape is read as a library has written it', async ({ name, write }) => {
+  for (const shape of createShapes()) {
+    const read = await decompress[name](await write(shape), batchBytesMax);
+    expect(read.equals(shape)).toBe(true);
+  }
 });
 
 test.each(['lz4', 'snappy'] as const)('%s with a changed byte is read or rejected', async (name) => {

@@ -11,9 +11,10 @@ const storageError = 56;
 /** The partitions that a fetch delivers if partition 0 has an error, and how often it reads the metadata. */
 async function fetchWith(errorCode: number) {
   const error = createErrorFromCode(errorCode);
-  const batches = [[{ offset: '5', error }], [{ offset: '5' }]].map(
-    (messages, partition) => ({ partition, messages }) as unknown as Batch,
-  );
+  const batches = [
+    { partition: 0, messages: [{ offset: '5', error }] },
+    { partition: 1, messages: [{ offset: '5' }] },
+  ] as unknown as Batch[];
   const refreshMetadata = jest.fn(() => Promise.resolve());
   const group = {
     cluster: { refreshMetadata },
@@ -34,23 +35,17 @@ test('a fetch delivers the error of a partition that its leader cannot read', as
 });
 
 /** A cluster of one broker, which answers each fetch with this error. */
-const clusterWith = (errorCode: number) => ({
-  addMultipleTargetTopics: () => Promise.resolve(),
-  refreshMetadata: () => Promise.resolve(),
-  findLeaderForPartitions: () => ({ 1: [0] }),
-  findBroker: () =>
-    Promise.resolve({
-      fetch: () =>
-        Promise.resolve({
-          responses: [
-            {
-              topicName: 't',
-              partitions: [{ messages: [{ offset: '5', error: createErrorFromCode(errorCode) }] }],
-            },
-          ],
-        }),
-    }),
-});
+function clusterWith(errorCode: number) {
+  const messages = [{ offset: '5', error: createErrorFromCode(errorCode) }];
+  const answer = { responses: [{ topicName: 't', partitions: [{ messages }] }] };
+  const broker = { fetch: () => Promise.resolve(answer) };
+  return {
+    addMultipleTargetTopics: () => Promise.resolve(),
+    refreshMetadata: () => Promise.resolve(),
+    findLeaderForPartitions: () => ({ 1: [0] }),
+    findBroker: () => Promise.resolve(broker),
+  };
+}
 
 test.each([
   [notLeader, 'NOT_LEADER_FOR_PARTITION'],

@@ -62,11 +62,14 @@ describe('the metadata of topics', () => {
   });
 });
 
-const topic = (leaders: [leader: number, leaderEpoch: number][], changes: Partial<TopicMetadata> = {}) => ({
+type Leader = { leader: number; leaderEpoch: number };
+
+/** The metadata of a topic with a partition for each of these leaders. */
+const topic = (leaders: Leader[], changes: Partial<TopicMetadata> = {}): TopicMetadata => ({
   errorCode: 0,
   topic: 't',
   topicId: 'a'.repeat(32),
-  partitions: leaders.map(([leader, leaderEpoch], partition) => ({ partition, leader, leaderEpoch })),
+  partitions: leaders.map((leader, partition) => ({ partition, ...leader })),
   ...changes,
 });
 const merge = (...topics: TopicMetadata[]) => {
@@ -78,10 +81,10 @@ describe('the metadata of several brokers', () => {
   const topicIds = { t: 'a'.repeat(32) };
 
   test('has each partition that any broker knows, with its latest leader', () => {
-    const old = topic([[1, 4]]);
+    const old = topic([{ leader: 1, leaderEpoch: 4 }]);
     const recent = topic([
-      [2, 5],
-      [3, 0],
+      { leader: 2, leaderEpoch: 5 },
+      { leader: 3, leaderEpoch: 0 },
     ]);
     const leaders = { 't/0': 2, 't/1': 3 };
     expect(merge(old, recent)).toEqual({ leaders, topicIds });
@@ -92,30 +95,28 @@ describe('the metadata of several brokers', () => {
     ['that a broker does not know yet', 3],
     ['at which a broker has failed', -1],
   ])('leaves out a topic %s', (_, errorCode) => {
-    expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
+    const unknown = topic([], { errorCode });
+    const known = topic([{ leader: 1, leaderEpoch: 0 }]);
+    expect(merge(unknown, known)).toEqual({ leaders: { 't/0': 1 }, topicIds });
   });
 
   test('has the failure of a broker, but rejects a missing permission', () => {
-    expect([0, leaderNotAvailable].map((code) => failureOf(code, 'tags'))).toEqual([null, null]);
+    for (const code of [0, leaderNotAvailable]) expect(failureOf(code, 'tags')).toBeNull();
     expect(failureOf(-1, 'tags')).toMatchObject({ type: 'UNKNOWN' });
     expect(() => failureOf(29, 'tags')).toThrow('Not authorized to access topics: tags');
   });
 
   test('has neither id nor leaders of a topic if the brokers disagree about its id', () => {
-    const recreated = topic([[1, 0]], { topicId: 'b'.repeat(32) });
-    expect(
-      merge(
-        topic([
-          [1, 4],
-          [1, 2],
-        ]),
-        recreated,
-      ),
-    ).toEqual({ leaders: { 't/0': -1, 't/1': -1 }, topicIds: {} });
+    const former = topic([
+      { leader: 1, leaderEpoch: 4 },
+      { leader: 1, leaderEpoch: 2 },
+    ]);
+    const recreated = topic([{ leader: 1, leaderEpoch: 0 }], { topicId: 'b'.repeat(32) });
+    expect(merge(former, recreated)).toEqual({ leaders: { 't/0': -1, 't/1': -1 }, topicIds: {} });
   });
 
   test('has no id of a topic that was created before brokers assigned ids', () => {
-    const old = topic([[1, 4]], { topicId: '0'.repeat(32) });
+    const old = topic([{ leader: 1, leaderEpoch: 4 }], { topicId: '0'.repeat(32) });
     expect(merge(old)).toEqual({ leaders: { 't/0': 1 }, topicIds: {} });
   });
 });

@@ -24,16 +24,17 @@ function isAuthenticated(lifetimeMs: number, ageMs: number): boolean {
 }
 
 test.each([
-  [3_600_000, 3_589_000, 3_591_000],
-  [60_000, 49_000, 51_000],
-  [20_000, 15_000, 17_000],
-  [2_000, 1_000, 1_700],
-])('a session of %d ms is renewed after %d ms and before %d ms', (lifetimeMs, beforeMs, afterMs) => {
-  expect([isAuthenticated(lifetimeMs, beforeMs), isAuthenticated(lifetimeMs, afterMs)]).toEqual([
-    true,
-    false,
-  ]);
-});
+  { lifetimeMs: 3_600_000, beforeMs: 3_589_000, afterMs: 3_591_000 },
+  { lifetimeMs: 60_000, beforeMs: 49_000, afterMs: 51_000 },
+  { lifetimeMs: 20_000, beforeMs: 15_000, afterMs: 17_000 },
+  { lifetimeMs: 2_000, beforeMs: 1_000, afterMs: 1_700 },
+])(
+  'a session of $lifetimeMs ms is renewed after $beforeMs ms and before $afterMs ms',
+  ({ lifetimeMs, beforeMs, afterMs }) => {
+    expect(isAuthenticated(lifetimeMs, beforeMs)).toBe(true);
+    expect(isAuthenticated(lifetimeMs, afterMs)).toBe(false);
+  },
+);
 
 test('a session without an end is never renewed', () => expect(isAuthenticated(0, 86_400_000)).toBe(true));
 

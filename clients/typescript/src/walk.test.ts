@@ -120,10 +120,8 @@ test('an item that changes twice within a second is not a repetition', async () 
 test('a page that is requested twice is not a repetition', async () => {
   const client = clientOf((cursor) => ({ item: cursor ? 2 : 1, cursor: cursor ? null : 'c1' }));
   const first = await client.tickets.list();
-  expect([await first.nextPage(), await first.nextPage()]).toMatchObject([
-    { nextCursor: null },
-    { nextCursor: null },
-  ]);
+  expect(await first.nextPage()).toMatchObject({ nextCursor: null });
+  expect(await first.nextPage()).toMatchObject({ nextCursor: null });
 });
 
 test('an export whose cursors are all refused ends with the refusal', async () => {

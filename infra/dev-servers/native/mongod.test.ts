@@ -13,12 +13,13 @@ const folder = useFolder({ each: true });
 /** Starts a server that offers the archive and its checksum for download; without an archive it refuses downloads. */
 async function serveDownloads(archive?: Buffer) {
   const asked: string[] = [];
-  const checksum = createHash('md5')
-    .update(archive ?? '')
-    .digest('hex');
+  const bodyAt = (url: string) => {
+    if (archive === undefined || !url.endsWith('.md5')) return archive;
+    return Buffer.from(createHash('md5').update(archive).digest('hex'));
+  };
   const server = createServer(({ url = '' }, response) => {
     asked.push(url);
-    const body = url.endsWith('.md5') ? Buffer.from(checksum) : archive;
+    const body = bodyAt(url);
     if (body === undefined) response.writeHead(403).end();
     else response.writeHead(200, { 'content-length': body.length }).end(body);
   });
@@ -62,10 +63,11 @@ describe('a machine without a mongod', () => {
 
   test('that lacks a library of the downloaded mongod names the library', async () => {
     const missing = 'libcurl.so.4: cannot open shared object file';
-    const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n${'#'.repeat(2 ** 20)}`; // A smaller file counts as damaged.
-    await using downloads = await serveDownloads(
-      await archiveOf((program) => writeFileSync(program, script, { mode: 0o755 })),
-    );
+    // A smaller file counts as damaged.
+    const filler = '#'.repeat(2 ** 20);
+    const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n${filler}`;
+    const archive = await archiveOf((program) => writeFileSync(program, script, { mode: 0o755 }));
+    await using downloads = await serveDownloads(archive);
     expect(await findMongod(downloads.mirror)).toEqual({ obstacle: `does not run here (${missing})` });
     expect(await findMongod(downloads.mirror)).toEqual({ obstacle: `does not run here (${missing})` });
   });

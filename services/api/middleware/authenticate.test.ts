@@ -77,9 +77,8 @@ test('a request whose client has left does not count as a reader, so a drop does
 
 test('a failed look-up of a key is an error of MongoDB and not of the address', async () => {
   const consume = jest.fn();
-  await expect(
-    authenticateRequest({ find: () => Promise.reject(new Error('away')), consume }),
-  ).rejects.toThrow('away');
+  const find = () => Promise.reject(new Error('away'));
+  await expect(authenticateRequest({ find, consume })).rejects.toThrow('away');
   expect(consume).not.toHaveBeenCalled();
 });
 

@@ -73,11 +73,9 @@ test.each([
 
 test('a document of another organization is an internal error, which is logged and not repeated', async () => {
   const { status, retryAfter, hasFailure } = await handle(new ForeignDocument('of org_b for org_a'));
-  expect({ status, retryAfter, hasFailure }).toEqual({
-    status: 500,
-    retryAfter: undefined,
-    hasFailure: true,
-  });
+  expect(status).toBe(500);
+  expect(retryAfter).toBeUndefined();
+  expect(hasFailure).toBe(true);
 });
 
 test.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(

@@ -43,11 +43,12 @@ async function writeList(
 
 describe('a list written in pieces', () => {
   test.each([
-    ['one item', ['a'], null],
-    ['several, and more after them', ['a', 'b', 'c'], 'c'],
-  ])('has the same text as one written at once: %s', async (_, items, nextKey) => {
+    { name: 'one item', items: ['a'], nextKey: null },
+    { name: 'several, and more after them', items: ['a', 'b', 'c'], nextKey: 'c' },
+  ])('has the same text as one written at once: $name', async ({ items, nextKey }) => {
     const unsplitText = JSON.stringify(listEnvelope(url, items.map(present), cursorAfter(nextKey)));
-    expect((await writeList(items, nextKey)).text).toBe(unsplitText);
+    const { text } = await writeList(items, nextKey);
+    expect(text).toBe(unsplitText);
   });
 
   test.each([

@@ -17,13 +17,11 @@ type Started = {
 };
 
 /** A gather whose queries and pauses the test ends. */
-function createReaders(queriesMax?: number) {
+function createReaders(queriesMax = Infinity) {
   const queries: Started[] = [];
   const pauses: { ms: number; end: () => void }[] = [];
-  const gather = createSharedQueries<string, string>({
-    ...(queriesMax !== undefined && { queriesMax }),
-    pause: (ms) => new Promise<void>((end) => pauses.push({ ms, end })),
-  });
+  const beginPause = (ms: number) => new Promise<void>((end) => pauses.push({ ms, end }));
+  const gather = createSharedQueries<string, string>({ pause: beginPause, queriesMax });
   const snapshots: Record<string, object> = {};
   const read = (wanted: string, name = 'ticket', generation = 1) => {
     const group = `${generation} ${name}`;
@@ -146,10 +144,10 @@ test('only the readers of a query that fails receive its error', async () => {
 test('a reader never gets a document of another organization', async () => {
   const gather = createGather<{ orgId: string }, { documents: { orgId: string }[] }>();
   const documents = [{ orgId: 'org_a' }, { orgId: 'org_b' }];
-  const read = (orgId: string, found: typeof documents) =>
-    gather({ snapshot: documents, name: orgId }, { orgId }, async () => ({
-      find: () => ({ documents: found }),
-    }));
+  const read = (orgId: string, found: typeof documents) => {
+    const query = async () => ({ find: () => ({ documents: found }) });
+    return gather({ snapshot: documents, name: orgId }, { orgId }, query);
+  };
   await expect(read('org_a', documents)).rejects.toThrow(ForeignDocument);
   await expect(read('org_a', documents)).rejects.toThrow('a document of org_b for org_a');
   expect(await read('org_a', documents.slice(0, 1))).toEqual({ documents: [{ orgId: 'org_a' }] });

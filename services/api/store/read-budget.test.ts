@@ -45,9 +45,9 @@ describe('the read budget', () => {
   });
 
   test.each([
-    ['bytes', 16, 100],
-    ['connections', 1_000, 4],
-  ])('gives one key only a part of the %s of its organization', async (_, reads, connectionsMax) => {
+    { name: 'bytes', reads: 16, connectionsMax: 100 },
+    { name: 'connections', reads: 1_000, connectionsMax: 4 },
+  ])('gives one key only a part of the $name of its organization', async ({ reads, connectionsMax }) => {
     const { admitted, acquire } = createTestBudget(reads, connectionsMax);
     await acquire(['a/1', 'a/1', 'a/1', 'a/2']);
     expect(admitted).toEqual(['a/1', 'a/1', 'a/2']);
