@@ -46,7 +46,7 @@ export const startService = (
 ): Service =>
   startScript(
     join('services', name, 'main.ts'),
-    { ...(name === 'api' ? apiHeap : {}), ...mallocSettings, ...environment },
+    { ...(name === 'api' && apiHeap), ...mallocSettings, ...environment },
     args,
     options,
   );

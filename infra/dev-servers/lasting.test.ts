@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { listen } from '../../shared/runtime/listen.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
 import { startScript } from '../service.ts';
+import { readQuestion, stackPaths } from './lasting.ts';
+import { cacheDir } from './native/cache.ts';
 
 describe('`npm run stack -- up` says why it cannot start a stack', () => {
   const folder = useFolder();
@@ -30,17 +32,9 @@ describe('`npm run stack -- up` says why it cannot start a stack', () => {
   });
 });
 
-describe('npm run stack, of a stack', () => {
+describe('a stack that another process holds', () => {
   const folder = useFolder();
-  /** Where the stack of this clone has its data, in a cache of the test's own. */
-  let dataDir: string;
-  let readQuestion: (socket: Socket) => Promise<string>;
-  beforeAll(async () => {
-    const before = process.env;
-    process.env = { ...before, XDG_CACHE_HOME: folder.path };
-    ({ dataDir, readQuestion } = await import('./lasting.ts'));
-    process.env = before;
-  });
+  const paths = () => stackPaths(cacheDir({ XDG_CACHE_HOME: folder.path }));
 
   const run = async (command: string) => {
     const environment = { XDG_CACHE_HOME: folder.path };
@@ -50,53 +44,59 @@ describe('npm run stack, of a stack', () => {
 
   /** The discard port refuses connections. */
   const closedPort = 9;
-  /**
-   * Holds a stack with this port of Kafka, whose MongoDB is gone, while `use` runs. `failure` says why it cannot stop.
-   */
-  async function holding(kafkaPort: number, use: () => Promise<void>, failure?: string) {
+  type Holder = {
+    kafkaPort: number;
+    /** Why the holder cannot stop the stack. */
+    failure?: string;
+  };
+  /** Answers like the holder of a stack, until `use` ends. Kafka is on this port, and MongoDB does not run. */
+  async function holding({ kafkaPort, failure }: Holder, use: () => Promise<void>) {
     const addresses = {
       kafkaBrokers: `127.0.0.1:${kafkaPort}`,
       mongodbUrl: `mongodb://127.0.0.1:${closedPort}/`,
     };
     const stack = { ...addresses, store: 'MongoDB 8.0.32', how: { kafka: 'native', store: 'native' } };
-    await using holder = createServer({ allowHalfOpen: true }, (socket) => {
-      const answer = (question: string) =>
-        socket.end(JSON.stringify({ stack, ...(question === 'stop' && { failure }) }));
-      void readQuestion(socket).then(answer);
-    });
+    const answer = async (socket: Socket) => {
+      const question = await readQuestion(socket);
+      const reply = question === 'stop' ? { stack, failure } : { stack };
+      socket.end(JSON.stringify(reply));
+    };
+    await using holder = createServer({ allowHalfOpen: true }, (socket) => void answer(socket));
+    const { dataDir, socketFile } = paths();
     await mkdir(dataDir, { recursive: true });
-    await once(holder.listen(join(dirname(dataDir), 'socket')), 'listening');
+    await once(holder.listen(socketFile), 'listening');
     await use();
   }
 
-  test('whose Kafka runs without MongoDB prints the stopped server, but no addresses', async () => {
-    await using server = createServer();
-    const { port } = await listen(server, '127.0.0.1', 0);
-    await holding(port, async () => {
+  test('`npm run stack status` prints the stopped server, and `env` prints no addresses', async () => {
+    await using kafka = createServer();
+    const { port } = await listen(kafka, '127.0.0.1', 0);
+    await holding({ kafkaPort: port }, async () => {
       const { code, stdout } = await run('status');
-      expect(stdout).toMatch(/^Kafka {2}running .*\nMongoDB 8\.0\.32 {2}not running /);
+      const [kafkaLine, storeLine] = stdout.split('\n');
+      expect(kafkaLine).toMatch(/^Kafka +running /);
+      expect(storeLine).toMatch(/^MongoDB 8\.0\.32 +not running /);
       expect(code).toBe(1);
       expect(await run('env')).toMatchObject({ code: 1, stdout: '' });
     });
   });
 
-  test('that cannot stop keeps the data and exits with 1', async () => {
+  test('`npm run stack down` keeps the data and exits with 1 if the holder cannot stop the stack', async () => {
     const failure = 'Kafka does not end';
-    await holding(
-      closedPort,
-      async () => {
-        expect(await run('down')).toEqual({ code: 1, stdout: '', stderr: `${failure}\n` });
-        expect(existsSync(dataDir)).toBe(true);
-      },
-      failure,
-    );
-    await holding(closedPort, async () => {
+    await holding({ kafkaPort: closedPort, failure }, async () => {
+      expect(await run('down')).toEqual({ code: 1, stdout: '', stderr: `${failure}\n` });
+      expect(existsSync(paths().dataDir)).toBe(true);
+    });
+  });
+
+  test('`npm run stack down` removes the data once the holder has stopped the stack', async () => {
+    await holding({ kafkaPort: closedPort }, async () => {
       const { code, stdout } = await run('down');
       expect({ code, stdout }).toEqual({
         code: 0,
         stdout: 'Stopped Kafka and MongoDB 8.0.32, and removed the data.',
       });
-      expect(existsSync(dataDir)).toBe(false);
+      expect(existsSync(paths().dataDir)).toBe(false);
     });
   });
 });

@@ -15,16 +15,28 @@ import { storeAnswers } from './store.ts';
 /** A stack that outlives the command that started it. A further process, the holder, keeps it until `down`. */
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
 
-/** Each clone of the repository has a folder of its own in the cache, so clones do not share servers or data. */
-const clone = join(import.meta.dirname, '../..');
-const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
-export const dataDir = join(dir, 'data');
-/** The socket on which the holder answers. */
-const socketFile = join(dir, 'socket');
+/**
+ * The paths of the stack of this clone in a cache. Each clone of the repository has a folder of its own, so clones do
+ * not share servers or data.
+ */
+export function stackPaths(cache: string) {
+  const clone = join(import.meta.dirname, '../..');
+  const cloneHash = createHash('sha256').update(clone).digest('hex');
+  const dir = join(cache, 'stack', cloneHash.slice(0, 12));
+  return {
+    dir,
+    dataDir: join(dir, 'data'),
+    /** The socket on which the holder answers. */
+    socketFile: join(dir, 'socket'),
+    /** The error output of the holder, which shows a failure before the holder could report to its parent. */
+    errorFile: join(dir, 'errors.log'),
+  };
+}
+
+const { dir, dataDir, socketFile, errorFile } = stackPaths(cacheDir());
+export { dataDir };
 /** The longest path of a socket, in bytes: macOS allows 103, Linux 107. */
 const socketBytesMax = 103;
-/** The error output of the holder, which shows a failure before the holder could report to its parent. */
-const errorFile = join(dir, 'errors.log');
 
 /** Returns the holder's stack, or undefined if there is no holder. `stop` also stops it; rejects if that fails. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {

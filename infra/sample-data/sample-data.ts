@@ -31,8 +31,6 @@ export type SampleData = {
   tickets: number;
 };
 
-type SampleOptions = { seed: number; size: Size | Amounts; now?: Date };
-
 const recordsMax = 500;
 /** The maximum number of conversations that live changes continue. */
 export const conversationsMax = 300;
@@ -44,7 +42,15 @@ const shares = [0.5, 0.3, 0.2];
  * Generates sample data that `seed`, `size` and `now` determine completely. The latest event is shortly before `now`.
  * Memory has the entities that tickets refer to and the last 300 conversations, but not the tickets.
  */
-export function generateSampleData({ seed, size, now = new Date() }: SampleOptions): SampleData {
+export function generateSampleData({
+  seed,
+  size,
+  now = new Date(),
+}: {
+  seed: number;
+  size: Size | Amounts;
+  now?: Date;
+}): SampleData {
   const random = createRandom(seed);
   const { tickets, contacts, longestConversation } = typeof size === 'string' ? sizes[size] : size;
   const created = shares.map((share) => createOrganization(random, Math.round(contacts * share), now));
@@ -52,15 +58,15 @@ export function generateSampleData({ seed, size, now = new Date() }: SampleOptio
   const state: SampleState = { random, organizations, conversations: [] };
   function* events(): Generator<Event> {
     const setup = created.flatMap((organization) => organization.events);
-    // Some contacts are published after the tickets that refer to them.
-    const isLate = ({ kind }: Event, index: number) => kind === 'contact' && index % 10 === 0;
-    const late = new Set(setup.filter(isLate).map(({ id }) => id));
+    // Every tenth contact is published after the tickets that refer to it.
+    const late = new Set(
+      setup.filter(({ kind }, index) => kind === 'contact' && index % 10 === 0).map(({ id }) => id),
+    );
     yield* setup.filter(({ id }) => !late.has(id));
     for (const [index, organization] of organizations.entries()) {
       const count = Math.round(tickets * (shares[index] ?? 0));
       for (let number = 0; number < count; number++) {
-        const isFirst = index === 0 && number === 0;
-        const messages = isFirst ? longestConversation : undefined;
+        const messages = index === 0 && number === 0 ? longestConversation : undefined;
         const conversation = yield* ticketEvents({ random, organization, now }, messages);
         if (conversation) state.conversations.push(conversation);
         if (state.conversations.length > conversationsMax) state.conversations.shift();

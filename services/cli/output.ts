@@ -61,27 +61,30 @@ export const progressLine = (done: number, total: number): string =>
   `${digits(done)} of ${digits(total)}${done >= total ? '\n' : '\r'}`;
 
 /** One aligned line for each known value, indented by `indent`. */
-export function rows(valueRows: Row[], indent = ''): string {
-  const texts: string[] = [];
-  for (const [name, value] of valueRows) {
-    if (value !== null) texts.push(`${indent}${onOneLine(name).padEnd(12)} ${value}`);
-  }
-  return lines(texts);
-}
+export const rows = (valueRows: Row[], indent = ''): string =>
+  lines(
+    valueRows.flatMap(([name, value]) =>
+      value === null ? [] : [`${indent}${onOneLine(name).padEnd(12)} ${value}`],
+    ),
+  );
 
 /**
  * Pads columns to their widest cell. The first column contains texts, and so does the last one with `isLastText`; the
  * others contain numbers.
  */
 export function table(head: string[], values: string[][], { isLastText = false } = {}): string {
-  const tableRows = [head, ...values.map((cells) => cells.map(onOneLine))];
-  const widthOf = (column: number) => Math.max(...tableRows.map((row) => row[column]?.length ?? 0));
-  const widths = head.map((_, column) => widthOf(column));
-  const lastColumn = head.length - 1;
-  const isText = (column: number) => column === 0 || (isLastText && column === lastColumn);
-  const pad = (cell: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    return isText(column) ? cell.padEnd(width) : cell.padStart(width);
-  };
-  return lines(tableRows.map((row) => row.map(pad).join('  ').trimEnd()));
+  const cleanRows = values.map((cells) => cells.map(onOneLine));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...cleanRows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) =>
+        column === 0 || (isLastText && column === head.length - 1)
+          ? cell.padEnd(widths[column] ?? 0)
+          : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return lines([head, ...cleanRows].map(line));
 }

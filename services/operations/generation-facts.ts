@@ -101,12 +101,9 @@ export async function readGeneration(
     readStructures(control, generation),
   ]);
   const ownRejects = countedRejects ?? { first: null, count: null };
-  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
-  const lagOf = (at: Date | null): number | null => {
+  const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition was never applied to the end of its log.
-    const wasComplete = at !== null && at.getTime() > 0;
-    return wasComplete ? lagSeconds(at, now, allowanceMs) : null;
-  };
+    at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
   const projectors = projectorsOf(shared.projectors, number, active);
   const recreated = recreatedTopics(progress, kafka.log);
   const measured = measurePartitions({
@@ -161,13 +158,11 @@ const partitionsIn = (earlier: EarlierFacts | null, number: number): PartitionFa
  */
 function comparePositions(progress: Progress[], active: PartitionFacts[]): LaggingPartition[] {
   const positions = new Map(progress.map((saved) => [partitionKey(saved), saved.applied.position]));
-  const lagging: LaggingPartition[] = [];
-  for (const partition of active) {
+  return active.flatMap((partition) => {
     const key = partitionKey(partition);
     const position = positions.get(key) ?? 0;
-    if (position < partition.applied) lagging.push({ key, position, active: partition.applied });
-  }
-  return lagging;
+    return position < partition.applied ? [{ key, position, active: partition.applied }] : [];
+  });
 }
 
 /** The topics that someone deleted and created again since the generation applied their records. */

@@ -134,7 +134,7 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   }),
   deadLetterBytes: new Gauge({
     name: 'projector_dead_letters_filled_ratio',
-    help: 'Used fraction of the share of a topic in `DEAD_LETTER_MEGABYTES_MAX`, for the fullest topic. At 1, the projector stores new dead letters without bytes',
+    help: 'Used part of the share of `DEAD_LETTER_MEGABYTES_MAX` that the fullest topic has: at 1, the projector stores new dead letters without bytes',
     registers,
   }),
 });
@@ -179,13 +179,13 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'The oldest record that waits to be applied is at most this old; 0 if no record waits. A new generation counts from its first start',
+    help: 'Upper bound of the age of the oldest record to apply, from the ends of the log; 0 if there is none. In a new generation, counted from its first start',
     labelNames: ['topic'],
     registers,
   }),
   maxLag: new Gauge({
     name: 'projector_max_lag_seconds',
-    help: 'Longest lag of the generation so far; 0 if it never was a minute or more. Above `delete.retention.ms`, the generation may contain deleted entities',
+    help: 'Longest lag of the generation so far, if it was a minute or more: above `delete.retention.ms`, the generation may contain deleted entities',
     registers,
   }),
   staleness: new Gauge({

@@ -16,6 +16,7 @@ test('a verb names the error of the connection that failed before the server bec
   const failing = createServer((socket) => {
     socket.on('error', () => undefined);
     connections += 1;
+    // The first two connections fail at their first request. Later ones are never answered.
     if (connections < 3) socket.once('data', () => socket.resetAndDestroy());
   });
   const { port } = await listen(failing, '127.0.0.1', 0);
@@ -33,24 +34,24 @@ test('a verb names the error of the connection that failed before the server bec
 
 test.each([
   {
-    name: 'KAFKA_BROKERS',
-    verb: 'topics create',
+    setting: 'KAFKA_BROKERS',
+    command: ['topics', 'create'],
     scheme: '',
-    errors: /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/,
+    expected: /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/,
   },
   {
-    name: 'MONGODB_URL',
-    verb: 'keys list',
+    setting: 'MONGODB_URL',
+    command: ['keys', 'list'],
     scheme: 'mongodb://',
-    errors: /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/,
+    expected: /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/,
   },
 ])(
-  'a verb ends with an error that names $name if the server never answers',
-  async ({ name, verb, scheme, errors }) => {
-    const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [name]: scheme + address };
-    const service = startService('cli', environment, verb.split(' '));
+  'a verb ends with an error that names $setting if the server never answers',
+  async ({ setting, command, scheme, expected }) => {
+    const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [setting]: scheme + address };
+    const service = startService('cli', environment, command);
     expect(await service.exited).toBe(1);
-    expect(service.stderr()).toMatch(errors);
-    expect(service.stderr()).toContain(`(${name}) cannot be reached: `);
+    expect(service.stderr()).toMatch(expected);
+    expect(service.stderr()).toContain(`(${setting}) cannot be reached: `);
   },
 );

@@ -26,7 +26,7 @@ const fence = /^ *```[^]*?^ *```$/gm;
 /** The text of a page without its blocks of code. */
 const proseOf = ({ text }: Page): string => text.replace(fence, '');
 
-/** The text of the first group, for each match of the pattern. */
+/** The text of the first group of the pattern, for each match. */
 const firstGroups = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 

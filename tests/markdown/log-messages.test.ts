@@ -69,7 +69,7 @@ function rowsOf(page: string): string[] {
   return [...cells, ...items].flatMap(codesIn);
 }
 
-/** The text of the first group, for each match of the pattern. */
+/** The text of the first group of the pattern, for each match. */
 const firstGroups = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, found]) => String(found));
 

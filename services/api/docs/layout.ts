@@ -44,7 +44,7 @@ type PageContent = {
   /** Path of the page, such as `/docs/errors`. */
   path: string;
   title: string;
-  /** Gives space to a table of contents and examples beside the text. */
+  /** Leaves space for a table of contents and examples beside the text. */
   isWide?: boolean;
   body: Html;
 };

@@ -84,7 +84,7 @@ function requireKafka({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'
 }
 
 /**
- * Reads the faults that `older` covers. Until the API serves the generation, these are the findings about its older
+ * Reads the faults that `older` covers. Until the API serves the generation, they are the findings about its older
  * data. Afterwards they are the API replicas that wait until the generation has the data that they have served.
  */
 async function readAcceptableOlderData(deps: AcceptDeps, number: number): Promise<Acceptable> {

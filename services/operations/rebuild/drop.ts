@@ -114,13 +114,13 @@ function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, n
 async function waitForReaders(drop: DropRun, generation: Generation): Promise<void> {
   const { control, number, now } = drop;
   const isReader = (replica: Replica) => replica.generation === number || requestsOf(replica, number) > 0;
-  /** When a replica may begin its last request on the generation; null for a build, which was never served. */
-  const lastReadMs = isBuild(generation) ? null : generation.since.getTime() + switchNoticedMs;
+  const servedUntilMs = isBuild(generation) ? -Infinity : generation.since.getTime();
   const findObstacle = async (): Promise<string | null> => {
     const readers = (await readLiveReplicas(control, await now())).filter(isReader);
     if (readers.length > 0) return `generation ${number} is still read by ${readersText(readers, number)}`;
-    if (lastReadMs === null || (await now()).getTime() >= lastReadMs) return null;
-    return `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is no longer active`;
+    return (await now()).getTime() - servedUntilMs < switchNoticedMs
+      ? `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is no longer active`
+      : null;
   };
   await waitUntilGone(drop, findObstacle, 'run the drop again later, or wait longer with --timeout');
 }
@@ -152,12 +152,10 @@ async function deleteGroup(drop: DropRun): Promise<void> {
     if (group?.state === 'Dead') return null;
     const members = group?.members.length ?? 0;
     if (members > 0) return `the group ${groupId} still has ${counted(members, 'projector')}`;
-    try {
-      await admin.deleteGroups([groupId]);
-      return null;
-    } catch (error) {
-      return `the group ${groupId} cannot be deleted: ${errorMessage(error)}`;
-    }
+    return admin.deleteGroups([groupId]).then(
+      () => null,
+      (error: unknown) => `the group ${groupId} cannot be deleted: ${errorMessage(error)}`,
+    );
   };
   await waitUntilGone(drop, findObstacle, 'stop its projectors, and run the drop again');
 }

@@ -47,21 +47,16 @@ export function createPairSource(
   active: GenerationSide,
   built: GenerationSide,
 ): PairSource {
+  const findByIds = ({ database }: GenerationSide, kind: Kind, ids: string[]) =>
+    findDocuments(database, kind, { _id: { $in: ids } });
   return {
-    scan: (kind) => {
-      const expected = readAllDocuments(active.database, kind);
-      const actual = readAllDocuments(built.database, kind);
-      return inBatches(mergePairs(expected, actual));
-    },
-    reread: (kind, ids) => {
-      const byIds = { _id: { $in: ids } };
-      const expected = findDocuments(active.database, kind, byIds);
-      const actual = findDocuments(built.database, kind, byIds);
-      return Array.fromAsync(mergePairs(expected, actual));
-    },
+    scan: (kind) =>
+      inBatches(mergePairs(readAllDocuments(active.database, kind), readAllDocuments(built.database, kind))),
+    reread: (kind, ids) =>
+      Array.fromAsync(mergePairs(findByIds(active, kind, ids), findByIds(built, kind, ids))),
     asPresented: (kind, pairs, now) => {
-      const expected = pairs.map((pair) => pair.expected).filter((document) => document !== null);
-      const actual = pairs.map((pair) => pair.actual).filter((document) => document !== null);
+      const expected = pairs.flatMap((pair) => pair.expected ?? []);
+      const actual = pairs.flatMap((pair) => pair.actual ?? []);
       const presentedExpected = readPresented(active.database, kind, expected, now);
       const presentedActual = readPresented(built.database, kind, actual, now);
       return Array.fromAsync(mergePairs(presentedExpected, presentedActual));

@@ -26,20 +26,20 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   await requireWritable(database.collection('preflight'));
   const log = await deps.log.read(deps.topics);
   const settings = await readTopicSettings(deps.admin, deps.topics);
-  const warnings = topicWarnings(settings).filter(({ risk }) => isRebuildRisk(risk));
-  const problems = warnings.map(({ text }) => text);
+  const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
   const unreadable = leaderlessText(log);
   if (unreadable !== null) problems.push(`${unreadable}: repair the brokers first`);
-  const spaceProblem = await findMissingSpace(deps, registry);
-  if (spaceProblem !== null) problems.push(spaceProblem);
+  problems.push(...(await missingSpace(deps, registry)));
   const { seen } = await readAcceptableLackingRecords(deps, registry.generation);
   const commands = commandsIn[deps.config.DEPLOYMENT];
   const acceptance = `restore the records, or accept it: ${acceptCommand(commands, 'truncated', registry.generation)}`;
-  if (seen.length > 0) problems.push(...seen, acceptance);
-  if (problems.length > 0) {
-    const details = problems.map((problem) => `  ${problem}`);
-    throw new RebuildRefused('the rebuild is not started:', null, details);
-  }
+  const lacks = seen.length === 0 ? [] : [...seen, acceptance];
+  if (problems.length + lacks.length > 0)
+    throw new RebuildRefused(
+      'the rebuild is not started:',
+      null,
+      [...problems, ...lacks].map((problem) => `  ${problem}`),
+    );
   // A load ends before the records of an open transaction, which the build applies while it catches up.
   const loadTo = [...log.ends].map(([key, { low, stable }]) => ({
     ...parsePartitionKey(key),
@@ -62,20 +62,17 @@ const bytesPerMegabyte = 1024 * 1024;
 
 type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: number; fsUsedSize?: number };
 
-/** The problem that MongoDB has too little free space; null if it has enough, or does not report it. */
-async function findMissingSpace(
-  { mongo, config, report }: OperatorDeps,
-  { generation }: GenerationRegistry,
-): Promise<string | null> {
+/** The problem that MongoDB has too little free space; empty if it has enough, or does not report it. */
+async function missingSpace({ mongo, config, report }: OperatorDeps, { generation }: GenerationRegistry) {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const stats = (await runCommand(active, { dbStats: 1 })) as SpaceStats;
   const neededBytes = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
   const mb = (bytes: number) => `${Math.ceil(bytes / bytesPerMegabyte)} MB`;
   if (!stats.fsTotalSize) {
     report(`MongoDB does not report its free space: make sure that it has ${mb(neededBytes)}`);
-    return null;
+    return [];
   }
   const freeBytes = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
-  if (freeBytes >= neededBytes) return null;
-  return `MongoDB has ${mb(freeBytes)} free, but the build needs ${mb(neededBytes)}: add space first`;
+  if (freeBytes >= neededBytes) return [];
+  return [`MongoDB has ${mb(freeBytes)} free, but the build needs ${mb(neededBytes)}: add space first`];
 }

@@ -99,6 +99,14 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     const key = partitionKey(partition);
     return partition.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
   };
+  /** Waits for a step of leaving the group, within its time limit. */
+  const tryToLeave = async (step: Promise<void>, onFailed: (error: unknown) => void) => {
+    try {
+      await within(leaveWithinMs, step, noAnswer);
+    } catch (error) {
+      onFailed(error);
+    }
+  };
   return {
     onApplied: assignment.onApplied,
     snapshot: (ends) => assignment.partitions().map((partition) => takeSnapshot(partition, ends)),
@@ -111,12 +119,12 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the next owner starts from an earlier position and applies some records again.
-      await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
+      await tryToLeave(beforeLeaving(), (error) =>
         deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
       // Between GROUP_JOIN and the first fetch, kafkajs resolves `disconnect` without leaving the group. The partitions
       // then have no owner until the session times out.
-      await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
+      await tryToLeave(consumer.disconnect(), (error) =>
         deps.logger.warn({ error }, 'could not leave the group'),
       );
     },

@@ -46,7 +46,7 @@ type Reconciliation<K extends Kind> = {
   repeated: Set<Change<K>>;
 };
 
-/** The work of one call, and the results of its rounds. */
+/** The work of one call, and the entities that its rounds have written. */
 type CallState<K extends Kind> = Work<K> & {
   /** The entities whose documents were written, by id. */
   entities: Map<string, Reconciled>;

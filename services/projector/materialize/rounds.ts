@@ -68,9 +68,8 @@ export function createRoundPauses({ signal, onStalled, wait = waitByTimer }: Rou
 }
 
 /**
- * This number of conflicts of a write in a row, under the same guard, proves that no other writer is in the way:
- * another document has the id. One conflict proves nothing, because a failover or the TTL index may remove the other
- * write.
+ * Five conflicts of a write in a row, under the same guard, prove that no other writer is in the way: another document
+ * has the id. One conflict proves nothing, because a failover or the TTL index may remove the other write.
  */
 export const conflictsMax = 5;
 
