@@ -2,7 +2,6 @@ import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { Announcement } from './announce-projector.ts';
 import { monitorBrokers } from './broker-monitor.ts';
-import type { ProjectorConfig } from './config.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 import { countApplied } from './count-applied.ts';
 import { monitorDeadLetters } from './dead-letters/dead-letter-monitor.ts';
@@ -13,13 +12,13 @@ import type { PreparedProjector } from './prepare.ts';
 import { type CommitLoopDeps, startCommitLoop } from './progress/commit-loop.ts';
 import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
-import { startRetention } from './retention/retention.ts';
+import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
+import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import type { ReadyServers } from './startup/wait-for-servers.ts';
 import { monitorTopics } from './topic-monitor.ts';
 
 type LoopDeps = {
   kafka: Kafka;
-  config: ProjectorConfig;
   metrics: Metrics;
   logger: Logger;
   topics: string[];
@@ -63,7 +62,15 @@ export function startLoops(deps: LoopDeps, servers: ReadyServers, prepared: Prep
     logger,
   };
   const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: deps.onDropped });
-  const retention = startRetention({ ...deps, database, engine }, deps.config);
+  const { prefix } = engine;
+  const sweeper = startSweeper({
+    ...engine,
+    sweepStore: mongoSweepStore({ control, database, prefix, now: clock.now }),
+    isOwner: () => ownsSweep(consumer.snapshot(), prefix),
+    announceSweep: (sweep) => announcement.set({ duties: { sweep } }),
+    metrics,
+    logger,
+  });
   const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
   const topicMonitor = monitorTopics({ ...brokers, topics, generation: registered, metrics, logger });
   const brokerMonitor = monitorBrokers({ kafka: deps.kafka, logClient: brokers.log, topics });
@@ -87,6 +94,6 @@ export function startLoops(deps: LoopDeps, servers: ReadyServers, prepared: Prep
   return {
     livenessFailure: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
     flush: () => commitLoop.flush(),
-    running: [brokerMonitor, commitLoop, retention, registryFollower, deadLetterMonitor, topicMonitor],
+    running: [brokerMonitor, commitLoop, sweeper, registryFollower, deadLetterMonitor, topicMonitor],
   };
 }
