@@ -184,7 +184,10 @@ type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'no
 /** Creates the readers of requests, within the bytes that all requests together may hold. */
 function createReading({ config, mongo, metrics, logger, nowMs, bounds = defaultBounds }: ReadingDeps) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
-  const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
+  const { maxPoolSize } = mongo.options;
+  // For the driver, a size of 0 is no limit.
+  const connectionsMax = maxPoolSize === 0 ? Infinity : maxPoolSize;
+  const budget = createReadBudget({ bytesMax, connectionsMax });
   observeBudget(metrics, budget.usage);
   const requireCollections = createCollectionCheck();
   const { scanEntriesMax } = bounds;

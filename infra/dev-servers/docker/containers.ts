@@ -37,13 +37,13 @@ export class StackContainer extends GenericContainer {
 }
 
 /** The image reads settings from variables. */
-const environmentOf = (settings: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [
-      `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
-      value,
-    ]),
-  );
+function environmentOf(settings: Record<string, string>): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [name, value] of Object.entries(settings)) {
+    variables[`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`] = value;
+  }
+  return variables;
+}
 
 /** The maximum time until a container serves, in milliseconds. */
 const startLimitMs = 120_000;

@@ -117,6 +117,7 @@ export function createSharedQueries<Wanted, Found>({
       readers.push(reader);
     } else {
       waiting.set(name, [reader]);
+      // It runs beside this request. It never rejects, because `run` gives each error to the readers.
       void queryAll(waiting, name, query);
     }
     return withDeadline(promise).catch((error: unknown) => {
