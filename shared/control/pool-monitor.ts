@@ -38,19 +38,26 @@ export function monitorPools(
   times: MonitorTimes = {},
 ): ConnectionMonitor {
   let isStopped = false;
-  const read = (client: MongoClient) => {
-    const options = { projection: { _id: 1 }, maxTimeMS };
+  const read = async (client: MongoClient) => {
     // Connects first: if an operation connects implicitly and fails, the driver's topology stays closed.
-    const control = controlDatabase(client, database);
-    return client.connect().then(() => generationsOf(control).findOne({ _id: 'active' }, options));
+    await client.connect();
+    const registry = generationsOf(controlDatabase(client, database));
+    await registry.findOne({ _id: 'active' }, { projection: { _id: 1 }, maxTimeMS });
   };
+  const reads: Record<string, () => Promise<void>> = {};
+  for (const [name, client] of Object.entries(pools)) reads[name] = () => read(client);
   const monitor = monitorConnections(
     {
       server: 'MongoDB',
-      reads: Object.fromEntries(Object.entries(pools).map(([name, client]) => [name, () => read(client)])),
+      reads,
       readFresh: async () => {
         const client = createFresh();
-        await read(client).finally(() => void client.close().catch(() => undefined));
+        try {
+          await read(client);
+        } finally {
+          // Not awaited, because a server that does not answer would delay the result.
+          void client.close().catch(() => undefined);
+        }
       },
       isFailure: (error) => !isPoolExhausted(error) && classifyStoreError(error).errorClass !== 'overloaded',
       repair: async (name, error) => {

@@ -54,12 +54,13 @@ export type LastSave = {
 /**
  * The ids of the topics whose records were applied, by topic. A partition without an applied record names no topic id.
  */
-export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
-  new Map(
-    progress.flatMap(({ topic, applied: { position, topicId } }) =>
-      position > 0 && topicId !== undefined ? [[topic, topicId] as const] : [],
-    ),
-  );
+export function appliedTopicIds(progress: Progress[]): Map<string, string> {
+  const topicIds = new Map<string, string>();
+  for (const { topic, applied } of progress) {
+    if (applied.position > 0 && applied.topicId !== undefined) topicIds.set(topic, applied.topicId);
+  }
+  return topicIds;
+}
 
 /**
  * Whether a topic was deleted and created again since its records were applied, so its offsets now belong to other
@@ -90,7 +91,8 @@ export const watermarksOf = (control: Db): Collection<Watermark> => control.coll
  * until it is first raised. It never moves backwards.
  */
 export async function readWatermark(control: Db, generation: number, options: FindOptions = {}) {
-  return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
+  const watermark = await watermarksOf(control).findOne({ _id: generation }, options);
+  return watermark?.completeTo ?? null;
 }
 
 /** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
@@ -103,7 +105,8 @@ export const isSilent = (savedAt: Date, asOf: Date): boolean =>
 /** When a projector last saved progress of a generation; null without saved progress. */
 export async function lastSavedAt(control: Db, generation: number, options: FindOptions = {}) {
   const saved = progressOf(control).find({ generation }, options).sort({ updatedAt: -1 }).limit(1);
-  return (await saved.next())?.updatedAt ?? null;
+  const latest = await saved.next();
+  return latest?.updatedAt ?? null;
 }
 
 /** Whether a projector follows the generation: it has lately saved progress of it. */
@@ -130,12 +133,10 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };
-  const [minimum] = await progressOf(control)
-    .find({ generation, $or: [{ topic: { $in: topics } }, { updatedAt }] })
-    .sort({ completeTo: 1 })
-    .limit(1)
-    .project<HeldBy>({ topic: 1, partition: 1, completeTo: 1, updatedAt: 1 })
-    .toArray();
+  const counted = { generation, $or: [{ topic: { $in: topics } }, { updatedAt }] };
+  const projection = { topic: 1, partition: 1, completeTo: 1, updatedAt: 1 };
+  const lowestFirst = progressOf(control).find(counted).sort({ completeTo: 1 }).limit(1);
+  const [minimum] = await lowestFirst.project<HeldBy>(projection).toArray();
   const completeTo = minimum?.completeTo ?? new Date(0);
   const raised = await watermarksOf(control).findOneAndUpdate(
     { _id: generation },

@@ -174,22 +174,30 @@ type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
  */
 export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
   const isPartition = (place: TopicPartition) => partitionKey(place) === key;
-  const acceptedBeginnings = accepted.flatMap(({ beginnings }) => beginnings ?? []);
-  return (acceptedBeginnings.findLast(isPartition) ?? loadTo.find(isPartition))?.low ?? 0;
+  const allAccepted = accepted.flatMap(({ beginnings }) => beginnings ?? []);
+  const lastAccepted = allAccepted.findLast(isPartition);
+  const found = lastAccepted ?? loadTo.find(isPartition);
+  return found?.low ?? 0;
 }
+
+/** A log that has lost its beginning: it began at `beginning`, and begins at `low` now. */
+type TruncatedLog = { key: string; low: number; beginning: number };
 
 /**
  * The logs that now begin after `beginningOf`, so a rebuild would lack the records in between. The keys of `ends` are
  * `<topic>/<partition>`.
  */
-export const logsWithoutBeginning = (
+export function logsWithoutBeginning(
   generation: Beginnings,
   ends: ReadonlyMap<string, { low: number }>,
-): { key: string; low: number; beginning: number }[] =>
-  [...ends].flatMap(([key, { low }]) => {
+): TruncatedLog[] {
+  const truncated: TruncatedLog[] = [];
+  for (const [key, { low }] of ends) {
     const beginning = beginningOf(generation, key);
-    return low > beginning ? [{ key, low, beginning }] : [];
-  });
+    if (low > beginning) truncated.push({ key, low, beginning });
+  }
+  return truncated;
+}
 
 /**
  * The offset at which the load of each partition ends; null once the build is loaded. The keys are

@@ -11,6 +11,7 @@ import {
   leaderEpochOf,
   type RawBatch,
   type RecordBatchHeader,
+  unknownEpoch,
 } from './record-batch.ts';
 import { readRecord } from './record-format.ts';
 
@@ -222,7 +223,8 @@ function splitBatches(records: Buffer, fetchOffset: number): RawBatch[] {
     const bytes = Buffer.allocUnsafeSlow((end ?? records.length) - start);
     records.copy(bytes, 0, start);
     if (end === null) {
-      const nextOffset = Math.max(fetchOffset, (batches.at(-1)?.lastOffset ?? -1) + 1);
+      const last = batches.at(-1);
+      const nextOffset = last ? Math.max(fetchOffset, last.lastOffset + 1) : fetchOffset;
       return [...batches, { baseOffset: nextOffset, lastOffset: nextOffset, bytes }];
     }
     const baseOffset = Number(bytes.readBigInt64BE(0));
@@ -248,7 +250,7 @@ function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message
   const messages: Message[] = [];
   const isAborted = createAbortFilter(aborted);
   let lastOffset = -1;
-  let leaderEpoch = -1;
+  let leaderEpoch = unknownEpoch;
   for (const batch of batches) {
     lastOffset = batch.lastOffset;
     leaderEpoch = leaderEpochOf(batch.bytes);

@@ -1,6 +1,6 @@
 import kafkajs, { type Kafka } from 'kafkajs';
 import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
-import { type EpochEnd, readEpochEnds } from './epoch-ends.ts';
+import { type EpochEnd, readEpochEnds, type WantedEpochs } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
 import { findTopics, type FoundTopics } from './find-topics.ts';
 import { type Broker, requestCreator } from './kafkajs-protocol.ts';
@@ -8,10 +8,12 @@ import {
   failureOf,
   type MergedTopics,
   mergeTopics,
+  noLeader,
   readMetadata,
   throwRefusal,
   type TopicMetadata,
 } from './metadata.ts';
+import { unknownEpoch } from './record-batch.ts';
 import { type JoiningCluster, type JoiningMember, tryFetch, tryJoin } from './try-rights.ts';
 
 /**
@@ -77,59 +79,89 @@ export function createLogClient(kafka: Kafka): LogClient {
   const cluster = createCluster(kafka);
   /** The leaders that the last read has found. */
   let lastLeaders: Leaders = { leaders: new Map(), leaderEpochs: new Map() };
-  const client: LogClient = {
+  const read = async (topics: string[]): Promise<LogState> => {
+    await cluster.addMultipleTargetTopics(topics);
+    // Finds the live brokers. The partitions in this response of one broker are not used.
+    await cluster.refreshMetadata();
+    const brokers = createAskedBrokers(cluster);
+    const { leaders, leaderEpochs, topicIds } = await findPartitions(brokers, topics);
+    lastLeaders = { leaders, leaderEpochs };
+    const ends = await readEnds(brokers, leaders);
+    const unreachable = [...brokers.failed].map(([broker, error]) => ({ broker, error }));
+    return { partitions: [...leaders.keys()], ends, leaderEpochs, topicIds, unreachable };
+  };
+  return {
     connect: () => cluster.connect(),
     disconnect: () => cluster.disconnect(),
     fetch: (from, offset) => fetchBatches(cluster, from, offset),
     epochEnds: (epochs) => askForEpochEnds(cluster, lastLeaders, epochs),
     find: (topics) => findTopics(cluster, topics),
     tryFetch: async (topics) => {
-      const { ends, unreachable } = await client.read(topics);
+      const { ends, unreachable } = await read(topics);
       return tryFetch(cluster, topics, { ends, leaders: lastLeaders.leaders, unreachable });
     },
     tryJoin: (member) => tryJoin(cluster, member),
-    read: async (topics) => {
-      await cluster.addMultipleTargetTopics(topics);
-      // Finds the live brokers. The partitions in this response of one broker are not used.
-      await cluster.refreshMetadata();
-      const brokers = cluster.getNodeIds();
-      const failed = new Map<string, unknown>();
-      const askAll = (ask: (broker: Broker, nodeId: string) => Promise<void>) =>
-        Promise.all(
-          brokers.map(async (nodeId) => {
-            try {
-              await ask(await cluster.findBroker({ nodeId }), nodeId);
-            } catch (error) {
-              throwIfRefused(error);
-              failed.set(nodeId, error);
-            }
-          }),
-        );
-      const topicsFound: TopicMetadata[] = [];
-      await askAll(async (broker, nodeId) => {
-        const metadata = await readMetadata(broker, topics);
-        // The broker counts as failed, because it may be the only one that knows a partition of the topic.
-        const failure = metadata.map(({ errorCode, topic }) => failureOf(errorCode, topic)).find(Boolean);
-        if (failure) failed.set(nodeId, failure);
-        topicsFound.push(...metadata);
+    read,
+  };
+}
+
+/** The live brokers, in one read of the logs. */
+type AskedBrokers = {
+  /** The number of live brokers. */
+  count: number;
+  /** The errors of the brokers that have not answered, by node id. */
+  failed: Map<string, unknown>;
+  /** Asks each broker. Resolves once each has answered or failed. Rejects if a broker refuses this client. */
+  askAll: (ask: (broker: Broker, nodeId: string) => Promise<void>) => Promise<void>;
+};
+
+function createAskedBrokers(cluster: Cluster): AskedBrokers {
+  const nodeIds = cluster.getNodeIds();
+  const failed = new Map<string, unknown>();
+  return {
+    count: nodeIds.length,
+    failed,
+    askAll: async (ask) => {
+      const asking = nodeIds.map(async (nodeId) => {
+        try {
+          const broker = await cluster.findBroker({ nodeId });
+          await ask(broker, nodeId);
+        } catch (error) {
+          throwIfRefused(error);
+          failed.set(nodeId, error);
+        }
       });
-      if (brokers.length === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
-      const [failure] = failed.values();
-      if (failed.size === brokers.length) throw failure as Error;
-      const merged = mergeTopics(topicsFound);
-      lastLeaders = merged;
-      const partitionsByLeader = Map.groupBy(merged.leaders.keys(), (key) => String(merged.leaders.get(key)));
-      const ends: LogState['ends'] = new Map();
-      await askAll(async (broker, nodeId) => {
-        for (const [key, offsets] of await readOffsets(broker, partitionsByLeader.get(nodeId) ?? []))
-          ends.set(key, offsets);
-      });
-      const unreachable = [...failed].map(([broker, error]) => ({ broker, error }));
-      const partitions = [...merged.leaders.keys()];
-      return { partitions, ends, leaderEpochs: merged.leaderEpochs, topicIds: merged.topicIds, unreachable };
+      await Promise.all(asking);
     },
   };
-  return client;
+}
+
+/** Asks each broker for the partitions of the topics. Rejects if no broker answers. */
+async function findPartitions(brokers: AskedBrokers, topics: string[]): Promise<MergedTopics> {
+  const { failed } = brokers;
+  const found: TopicMetadata[] = [];
+  await brokers.askAll(async (broker, nodeId) => {
+    const metadata = await readMetadata(broker, topics);
+    // The broker counts as failed, because it may be the only one that knows a partition of the topic.
+    const failure = metadata.map(({ errorCode, topic }) => failureOf(errorCode, topic)).find(Boolean);
+    if (failure) failed.set(nodeId, failure);
+    found.push(...metadata);
+  });
+  if (brokers.count === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
+  const [firstFailure] = failed.values();
+  if (failed.size === brokers.count) throw firstFailure as Error;
+  return mergeTopics(found);
+}
+
+/** Asks each leader for the offsets of its partitions. */
+async function readEnds(brokers: AskedBrokers, leaders: Leaders['leaders']): Promise<LogState['ends']> {
+  const keysByLeader = Map.groupBy(leaders.keys(), (key) => String(leaders.get(key)));
+  const ends: LogState['ends'] = new Map();
+  await brokers.askAll(async (broker, nodeId) => {
+    const offsets = await readOffsets(broker, keysByLeader.get(nodeId) ?? []);
+    for (const [key, offsetsOfLog] of offsets) ends.set(key, offsetsOfLog);
+  });
+  return ends;
 }
 
 type Leaders = Pick<MergedTopics, 'leaders' | 'leaderEpochs'>;
@@ -142,18 +174,18 @@ async function askForEpochEnds(
 ): Promise<Map<string, EpochEnd>> {
   const ends = new Map<string, EpochEnd>();
   const ask = async (nodeId: number, keys: string[]) => {
-    const wanted = new Map(
-      keys.map((key) => {
-        const leaderEpoch = leaderEpochs.get(key) ?? -1;
-        return [key, { epoch: epochs.get(key) ?? -1, leaderEpoch }] as const;
-      }),
-    );
+    const wanted: WantedEpochs = new Map();
+    for (const key of keys) {
+      const epoch = epochs.get(key) ?? unknownEpoch;
+      const leaderEpoch = leaderEpochs.get(key) ?? unknownEpoch;
+      wanted.set(key, { epoch, leaderEpoch });
+    }
     const broker = await cluster.findBroker({ nodeId: String(nodeId) });
     for (const [key, end] of await readEpochEnds(broker, wanted)) ends.set(key, end);
   };
-  const partitionsByLeader = Map.groupBy(epochs.keys(), (key) => leaders.get(key) ?? -1);
-  partitionsByLeader.delete(-1);
-  await Promise.all([...partitionsByLeader].map(([nodeId, keys]) => ask(nodeId, keys).catch(throwIfRefused)));
+  const keysByLeader = Map.groupBy(epochs.keys(), (key) => leaders.get(key) ?? noLeader);
+  keysByLeader.delete(noLeader);
+  await Promise.all([...keysByLeader].map(([nodeId, keys]) => ask(nodeId, keys).catch(throwIfRefused)));
   return ends;
 }
 
@@ -165,21 +197,22 @@ function throwIfRefused(error: unknown): void {
 /** Reads the offsets of the partitions that this broker leads. */
 async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
   if (keys.length === 0) return new Map();
-  const readEnds = async () => {
-    // The ends first. A stable offset below the end then shows an open transaction, not newer records.
+  const readingLows = listOffsets(leader, keys, atStart);
+  // The ends first. A stable offset below the end then shows an open transaction, not newer records.
+  const readEndsThenStables = async () => {
     const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
-    return [ends, await listOffsets(leader, keys, atEnd)] as const;
+    const stables = await listOffsets(leader, keys, atEnd);
+    return { ends, stables };
   };
-  const [lows, [ends, stables]] = await Promise.all([listOffsets(leader, keys, atStart), readEnds()]);
-  return new Map(
-    [...ends].flatMap(([key, end]) => {
-      const low = lows.get(key);
-      const stable = stables.get(key);
-      return low === undefined || stable === undefined
-        ? []
-        : [[key, { low, end, stable: Math.min(stable, end) }]];
-    }),
-  );
+  const [lows, { ends, stables }] = await Promise.all([readingLows, readEndsThenStables()]);
+  const offsets: LogState['ends'] = new Map();
+  for (const [key, end] of ends) {
+    const low = lows.get(key);
+    const stable = stables.get(key);
+    if (low === undefined || stable === undefined) continue;
+    offsets.set(key, { low, end, stable: Math.min(stable, end) });
+  }
+  return offsets;
 }
 
 /** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol of the instance. */

@@ -2,13 +2,16 @@ import { partitionKey } from '../control/topic-partition.ts';
 import { type Broker, createDecoder, createEncoder, type Decoder, type Encoder } from './kafkajs-protocol.ts';
 import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 
+/** Kafka's node id in place of the leader of a partition that has none. */
+export const noLeader = -1;
+
 /** A topic as one broker knows it. */
 export type TopicMetadata = {
   errorCode: number;
   topic: string;
   /** 32 hex digits. All are 0 for a topic that was created before brokers assigned ids. */
   topicId: string;
-  /** `leader` is a node id; -1 without a leader. The leader's epoch rises with each election. */
+  /** `leader` is a node id, or `noLeader`. The leader's epoch rises with each election. */
   partitions: { partition: number; leader: number; leaderEpoch: number }[];
 };
 
@@ -109,7 +112,7 @@ function decodePartition(decoder: Decoder): TopicMetadata['partitions'][number] 
   // replica_nodes, isr_nodes, offline_replicas
   for (let list = 0; list < 3; list += 1) decoder.readUVarIntArray((node) => node.readInt32());
   skipTags(decoder);
-  return { partition, leader: errorCode === 0 ? leader : -1, leaderEpoch };
+  return { partition, leader: errorCode === 0 ? leader : noLeader, leaderEpoch };
 }
 
 /** kafkajs's own `readTaggedFields` reads one byte less than each field has. */
@@ -126,7 +129,7 @@ const noId = '0'.repeat(32);
 
 /** The answers of several brokers about topics. */
 export type MergedTopics = {
-  /** The node id of each partition's latest leader, by `<topic>/<partition>`; -1 without a leader. */
+  /** The node id of each partition's latest leader, by `<topic>/<partition>`, or `noLeader`. */
   leaders: Map<string, number>;
   /** The epoch of that leader. */
   leaderEpochs: Map<string, number>;
@@ -152,7 +155,7 @@ export function mergeTopics(answers: TopicMetadata[]): MergedTopics {
       .toSorted((a, b) => a.leaderEpoch - b.leaderEpoch);
     for (const { partition, leader, leaderEpoch } of partitions) {
       const key = partitionKey({ topic, partition });
-      leaders.set(key, otherIds.length === 0 ? leader : -1);
+      leaders.set(key, otherIds.length === 0 ? leader : noLeader);
       leaderEpochs.set(key, leaderEpoch);
     }
   }

@@ -163,10 +163,10 @@ function warnOfRetention(settings: TopicSettings): FoundRisk {
         `set ${setting}`,
       setting,
     };
-  const limits = [
-    ...((retentionMs ?? -1) >= 0 ? [`after ${days(retentionMs ?? 0)} (retention.ms=${retentionMs})`] : []),
-    ...((retentionBytes ?? -1) >= 0 ? [`beyond retention.bytes=${retentionBytes}`] : []),
-  ];
+  const limits: string[] = [];
+  if (retentionMs !== null && retentionMs >= 0)
+    limits.push(`after ${days(retentionMs)} (retention.ms=${retentionMs})`);
+  if (retentionBytes !== null && retentionBytes >= 0) limits.push(`beyond retention.bytes=${retentionBytes}`);
   if (!policies.includes('delete') || limits.length === 0) return null;
   return {
     risk: 'retention',

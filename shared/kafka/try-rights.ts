@@ -4,6 +4,7 @@ import { classify } from './errors.ts';
 import type { ErrorMessage } from './fetch-decoder.ts';
 import { memberMetadata } from './group-members.ts';
 import { type Broker, requestCreator } from './kafkajs-protocol.ts';
+import { noLeader } from './metadata.ts';
 import { createErrorFromCode, protocolErrorText, refusedTopics, topicsRefused } from './protocol-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
@@ -43,10 +44,14 @@ export async function tryFetch(
 ): Promise<Map<string, string>> {
   const keyByTopic = new Map([...ends.keys()].map((key) => [parsePartitionKey(key).topic, key]));
   const silentBrokers = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
-  const noLeader = ['no leader of a partition answers', ...silentBrokers].join('; ');
-  const untried = new Map(topics.filter((topic) => !keyByTopic.has(topic)).map((topic) => [topic, noLeader]));
+  const noAnswer = ['no leader of a partition answers', ...silentBrokers].join('; ');
+  const untried = new Map<string, string>();
+  for (const topic of topics) {
+    if (!keyByTopic.has(topic)) untried.set(topic, noAnswer);
+  }
   const refused: string[] = [];
-  for (const [nodeId, keys] of Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? -1)) {
+  const keysByLeader = Map.groupBy(keyByTopic.values(), (key) => leaders.get(key) ?? noLeader);
+  for (const [nodeId, keys] of keysByLeader) {
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
       const fetched = await broker.fetch({ ...limitsAtEnd, topics: keys.map((key) => endOf(key, ends)) });

@@ -38,6 +38,7 @@ export function recordFields(
   };
   const content = orNull('content', () => contentOf(record));
   if (!content) return null;
+  const identity = orNull('identity', () => identityOf(record)) ?? { orgId: null, versioned: null };
   return {
     topic,
     partition,
@@ -45,7 +46,7 @@ export function recordFields(
     timestampMs,
     ...content,
     undecodable: record.undecodable ?? null,
-    ...(orNull('identity', () => identityOf(record)) ?? { orgId: null, versioned: null }),
+    ...identity,
     subjects: subjectsOf(kindOfTopic(topic, prefix), record, onFailed),
   };
 }
@@ -53,13 +54,15 @@ export function recordFields(
 /** The record of a dead letter, as `parse` received it. */
 export function recordOf(fields: Omit<RecordFields, 'topic' | 'orgId' | 'subjects'>): KafkaRecord {
   const { key, value, headers, partition, offset, timestampMs, undecodable } = fields;
-  return {
+  const decoded = headers.map(({ name, value: bytes }) => ({ name, value: toBuffer(bytes) }));
+  const record: KafkaRecord = {
     key: toBuffer(key),
     value: toBuffer(value),
-    headers: encodeHeaders(headers.map(({ name, value: bytes }) => ({ name, value: toBuffer(bytes) }))),
+    headers: encodeHeaders(decoded),
     position: { partition, offset, timestampMs },
-    ...(undecodable !== null && { undecodable }),
   };
+  if (undecodable !== null) record.undecodable = undecodable;
+  return record;
 }
 
 export const toBuffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
@@ -96,11 +99,9 @@ const headerOverheadBytes = 64;
 function measure({ key, value, headers }: KafkaRecord, decoded: RecordHeader[]) {
   const keyAndValue = (key?.length ?? 0) + (value?.length ?? 0);
   // A name that is not UTF-8 takes up to three times its bytes as a text.
-  const stored = decoded.reduce(
-    (sum, { name, value: headerValue }) => sum + Buffer.byteLength(name) + (headerValue?.length ?? 0),
-    0,
-  );
-  const size = keyAndValue + stored + decoded.length * headerOverheadBytes + documentOverheadBytes;
+  let headerBytes = decoded.length * headerOverheadBytes;
+  for (const header of decoded) headerBytes += Buffer.byteLength(header.name) + (header.value?.length ?? 0);
+  const size = keyAndValue + headerBytes + documentOverheadBytes;
   return { bytes: keyAndValue + measureHeaders(headers).bytes, size };
 }
 

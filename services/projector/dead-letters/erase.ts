@@ -52,20 +52,19 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
   // An id without a prefix may belong to another entity on another topic.
   const isAbout = (deadLetter: Erasable, { kind }: Erasure) =>
     resources[kind].idPrefix !== '' || deadLetter.topic === topicOf(kind, prefix);
-  const isErased = (deadLetter: Erasable) =>
-    deadLetter.subjects.some((id) =>
-      byId.get(id)?.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter)),
-    );
+  const isErased = (deadLetter: Erasable) => {
+    const erasuresOfSubjects = deadLetter.subjects.flatMap((id) => byId.get(id) ?? []);
+    return erasuresOfSubjects.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter));
+  };
   for await (const deadLetters of pages(candidates)) {
-    const entries = await readLedgerRecords(
-      control,
-      deadLetters.map(({ _id }) => _id),
-    );
-    const withPositions = deadLetters.map((deadLetter) => {
-      const isLost = entries.get(deadLetter._id)?.isLost ?? false;
-      return { ...deadLetter, ...positionOf({ ...deadLetter, isLost }) };
-    });
-    const erasedIds = withPositions.filter(isErased).map(({ _id }) => _id);
+    const ids = deadLetters.map(({ _id }) => _id);
+    const ledgerRecords = await readLedgerRecords(control, ids);
+    const erasedIds: string[] = [];
+    for (const deadLetter of deadLetters) {
+      const isLost = ledgerRecords.get(deadLetter._id)?.isLost ?? false;
+      const position = positionOf({ ...deadLetter, isLost });
+      if (isErased({ ...deadLetter, ...position })) erasedIds.push(deadLetter._id);
+    }
     if (erasedIds.length > 0) await purgeDeadLetters(control, erasedIds, { at: now(), by });
   }
 }
@@ -111,7 +110,8 @@ export async function eraseSince(
       const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;
       const ids = topicLetters.flatMap(({ subjects }) => subjects);
-      await eraseDeadLetters(deps, await findErasuresOf(store, kind, ids, new Map()));
+      const erasures = await findErasuresOf(store, kind, ids, new Map());
+      await eraseDeadLetters(deps, erasures);
     }
   }
 }
@@ -133,7 +133,8 @@ async function findErasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], d
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOfId(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
       const envelopes = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
-      erasures.push(...envelopes.flatMap((stored) => erasureOf(idKind, stored, deletions) ?? []));
+      const found = envelopes.map((stored) => erasureOf(idKind, stored, deletions));
+      erasures.push(...found.filter((erasure) => erasure !== null));
     }
   }
   return erasures;
@@ -184,8 +185,11 @@ function deletedVersion(stored: StoredEnvelope): number {
   return isTombstoneAlone ? stored.version - 1 : stored.version;
 }
 
-const kindOfId = (kind: Kind, id: string): Kind =>
-  kinds.find((candidate) => {
+/** The kind whose prefix an id has; otherwise the given kind. */
+function kindOfId(kind: Kind, id: string): Kind {
+  for (const candidate of kinds) {
     const { idPrefix } = resources[candidate];
-    return idPrefix !== '' && id.startsWith(idPrefix);
-  }) ?? kind;
+    if (idPrefix !== '' && id.startsWith(idPrefix)) return candidate;
+  }
+  return kind;
+}

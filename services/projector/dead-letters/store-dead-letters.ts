@@ -93,12 +93,11 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, rejected: 
     attachments.push({ ...fields, _id: recordId(fields), storedAt });
   }
   if (attachments.length === 0) return [];
-  await bulkWrite(
-    recordBytesOf(deps.control),
-    attachments.map(({ _id, storedAt: at, ...fields }) => ({
-      updateOne: { filter: { _id }, update: { $set: { storedAt: at }, $setOnInsert: fields }, upsert: true },
-    })),
-  );
+  const operations = attachments.map(({ _id, storedAt: at, ...fields }) => {
+    const update = { $set: { storedAt: at }, $setOnInsert: fields };
+    return { updateOne: { filter: { _id }, update, upsert: true } };
+  });
+  await bulkWrite(recordBytesOf(deps.control), operations);
   deps.shares.add(topic, availableBytes - leftBytes);
   return attachments;
 }
