@@ -35,7 +35,8 @@ export async function expectConverged(
 }
 
 async function readDeadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
-  return new Set((await standingLetters(control)).map(({ _id }) => _id));
+  const letters = await standingLetters(control);
+  return new Set(letters.map(({ _id }) => _id));
 }
 
 /**
@@ -79,17 +80,12 @@ function refusedRecords(log: Logged[]): Logged[] {
  * the store has its version or a later one, or a dead letter of a refused record. Call it while projectors run.
  */
 export async function expectCommittedHasEffect(environment: TestEnvironment, seed: number): Promise<void> {
-  const { admin, config, topics } = environment;
-  const groups = await admin.fetchOffsets({ groupId: config.CONSUMER_GROUP, topics });
-  const committed = new Map(
-    groups.flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, Number(offset)]),
-    ),
-  );
+  const committed = await readCommitted(environment);
   const wholeLog = await readLog(environment);
-  const committedLog = wholeLog.filter(
-    ({ topic, partition, offset }) => offset < (committed.get(`${topic}/${partition}`) ?? 0),
-  );
+  const committedLog = wholeLog.filter(({ topic, partition, offset }) => {
+    const end = committed.get(`${topic}/${partition}`) ?? 0;
+    return offset < end;
+  });
   const versions = new Map<string, number>();
   for (const kind of kinds) {
     const documents = await collectionOf(environment.database, kind).find().toArray();
@@ -97,10 +93,25 @@ export async function expectCommittedHasEffect(environment: TestEnvironment, see
   }
   const letterIds = await readDeadLetterIds(environment);
   const refused = new Set(refusedRecords(committedLog));
-  const isStale = ({ event }: Logged) => (versions.get(event?.id ?? '') ?? -1) < (event?.version ?? 0);
+  /** Whether the store has no document of the record's entity, or an older version. */
+  const isWithoutEffect = ({ event }: Logged) => {
+    if (event === null) return true;
+    const stored = versions.get(event.id);
+    return stored === undefined || stored < event.version;
+  };
   const lost = [
     ...lostDeadLetters([...refused], wholeLog, letterIds),
-    ...committedLog.filter((record) => !refused.has(record) && isStale(record)),
+    ...committedLog.filter((record) => !refused.has(record) && isWithoutEffect(record)),
   ];
   expect({ seed, lost }).toEqual({ seed, lost: [] });
+}
+
+/** The committed offsets by `<topic>/<partition>`; negative for a partition without one. */
+async function readCommitted({ admin, config, topics }: TestEnvironment): Promise<Map<string, number>> {
+  const committed = new Map<string, number>();
+  const groups = await admin.fetchOffsets({ groupId: config.CONSUMER_GROUP, topics });
+  for (const { topic, partitions } of groups) {
+    for (const { partition, offset } of partitions) committed.set(`${topic}/${partition}`, Number(offset));
+  }
+  return committed;
 }

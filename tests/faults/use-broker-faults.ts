@@ -33,14 +33,14 @@ export function useBrokerFaults() {
   });
   const { environment, applied } = projector;
   const members: Service[] = [];
-  const keys = { confirmed: [] as string[], unconfirmed: 0 };
+  /** What happened in this test beside the traffic. */
+  let counts = { keysUnconfirmed: 0, kills: 0 };
+  let confirmedKeys: string[] = [];
   let publisher: Publisher;
   let keyProducer: Producer;
-  let kills = 0;
   beforeEach(async () => {
-    keys.confirmed.splice(0);
-    keys.unconfirmed = 0;
-    kills = 0;
+    counts = { keysUnconfirmed: 0, kills: 0 };
+    confirmedKeys = [];
     publisher = await createPublisher(environment, seed);
     // Connects a producer as the CLI does.
     const kafka = createKafka(environment.config, pino({ level: 'silent' }));
@@ -66,16 +66,16 @@ export function useBrokerFaults() {
     };
     try {
       await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }, onCreated);
-      keys.confirmed.push(id);
+      confirmedKeys.push(id);
     } catch {
-      keys.unconfirmed += 1;
+      counts.keysUnconfirmed += 1;
     }
   };
   const random = createRandom(seed);
   const killOne = async () => {
     const [victim] = members.splice(random.int(members.length), 1);
     await victim?.stop('SIGKILL');
-    kills += 1;
+    counts.kills += 1;
     start();
   };
 
@@ -87,22 +87,26 @@ export function useBrokerFaults() {
     /** Publishes and kills projectors while the fault lasts. Resolves when all replicas are in sync after the fault. */
     publishUnder: async (name: string, history: Event[], fault: () => Promise<unknown>): Promise<void> => {
       const startMs = performance.now();
-      let isInSync = false;
-      const inSync = fault()
-        .then(() => untilInSync(cluster))
-        .finally(() => {
-          isInSync = true;
-        });
-      // The loop below awaits `inSync` only at its end. Until then, a rejection would count as unhandled.
-      inSync.catch(() => undefined);
-      while (!isInSync) {
-        await publisher.publish(history.splice(0, eventsPerRound));
-        await publishKey();
-        if (random.int(roundsPerKill) === 0) await killOne();
-        await sleep(roundMs);
-      }
-      await inSync;
-      print(`${name}: ${((performance.now() - startMs) / 1_000).toFixed(1)} s`);
+      let isOver = false;
+      const faultUntilInSync = async () => {
+        try {
+          await fault();
+          await untilInSync(cluster);
+        } finally {
+          isOver = true;
+        }
+      };
+      const traffic = async () => {
+        while (!isOver) {
+          await publisher.publish(history.splice(0, eventsPerRound));
+          await publishKey();
+          if (random.int(roundsPerKill) === 0) await killOne();
+          await sleep(roundMs);
+        }
+      };
+      await Promise.all([faultUntilInSync(), traffic()]);
+      const seconds = (performance.now() - startMs) / 1_000;
+      print(`${name}: ${seconds.toFixed(1)} s`);
     },
     /** Compares MongoDB with the log, and checks that the log contains each record and key that a broker confirmed. */
     expectConverged: async () => {
@@ -110,16 +114,12 @@ export function useBrokerFaults() {
       // The test has stopped projectors, but none has failed.
       expect(projector.fatal()).toEqual([]);
       const compared = await expectConverged(environment, seed, publisher.acknowledged);
-      const logged = new Set((await readLog(environment)).map(({ event }) => event?.id));
-      expect(keys.confirmed.filter((id) => !logged.has(id))).toEqual([]);
-      const counts = {
-        published: publisher.acknowledged.length,
-        keysConfirmed: keys.confirmed.length,
-        keysUnconfirmed: keys.unconfirmed,
-        kills,
-        ...compared,
-      };
-      print(JSON.stringify(counts));
+      const log = await readLog(environment);
+      const loggedIds = new Set(log.map(({ event }) => event?.id));
+      expect(confirmedKeys.filter((id) => !loggedIds.has(id))).toEqual([]);
+      const published = publisher.acknowledged.length;
+      const keysConfirmed = confirmedKeys.length;
+      print(JSON.stringify({ published, keysConfirmed, ...counts, ...compared }));
     },
   };
 }

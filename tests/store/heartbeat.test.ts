@@ -21,12 +21,15 @@ describe('the announcement of a process', () => {
   };
   const lines: string[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
-  const messages = () => lines.splice(0).map((line) => (JSON.parse(line) as { msg: string }).msg);
+  const messages = () => {
+    const logged = lines.splice(0).map((line) => JSON.parse(line) as { msg: string });
+    return logged.map(({ msg }) => msg);
+  };
   /** The control database with an `updateOne` of the test in its collection of processes. */
-  const controlWith = (updateOne: (...args: Parameters<UpdateOne>) => Promise<unknown>) =>
-    Object.create(opened.control, {
-      collection: { value: () => Object.create(processes(), { updateOne: { value: updateOne } }) as never },
-    }) as typeof opened.control;
+  const controlWith = (updateOne: (...args: Parameters<UpdateOne>) => Promise<unknown>) => {
+    const changed: unknown = Object.create(processes(), { updateOne: { value: updateOne } });
+    return Object.create(opened.control, { collection: { value: () => changed } }) as typeof opened.control;
+  };
 
   test('the announcement stores the present entry at each beat with the time of MongoDB', async () => {
     let entry = entryOf({ state: 'starting' });
@@ -75,15 +78,18 @@ describe('the announcement of a process', () => {
   });
 
   test('the announcement stays ended although MongoDB applies an earlier beat after the end', async () => {
+    const collection = processes();
     const gate = Promise.withResolvers<void>();
     const beats: Promise<unknown>[] = [];
-    const delayFirst = (...args: Parameters<UpdateOne>) => {
-      const written = beats.length === 0 ? gate.promise.then(() => write(...args)) : write(...args);
-      beats.push(written);
-      return written;
+    const writeAfterGate = async (...args: Parameters<UpdateOne>) => {
+      await gate.promise;
+      return collection.updateOne(...args);
     };
-    const collection = processes();
-    const write = collection.updateOne.bind(collection);
+    const delayFirst = (...args: Parameters<UpdateOne>) => {
+      const beat = beats.length === 0 ? writeAfterGate(...args) : collection.updateOne(...args);
+      beats.push(beat);
+      return beat;
+    };
     const heartbeat = createHeartbeat({ control: controlWith(delayFirst), read: entryOf, logger });
     heartbeat.begin();
     await heartbeat.end('ended', 'gone');
@@ -114,8 +120,10 @@ describe('the announcement of a process', () => {
       projector({ _id: 'failed_generation_2', generation: 2, state: 'ended', reason: 'gone', at }),
       projector({ _id: 'failed_recently', state: 'ended', reason: 'gone', at: minutesAgo(59) }),
     ]);
-    const remainingIds = async () =>
-      (await processes().find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id);
+    const remainingIds = async () => {
+      const remaining = await processes().find().sort({ _id: 1 }).toArray();
+      return remaining.map(({ _id }) => _id);
+    };
     await removeOldProcesses(opened.control, now);
     expect(await remainingIds()).toEqual(['failed', 'failed_generation_2', 'failed_recently']);
     // when another projector follows generation 1

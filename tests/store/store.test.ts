@@ -1,101 +1,39 @@
 import type {
   CurrentDocument,
-  JoinedFields,
   ReferencedEntity,
   Store,
   StoredDocument,
-  Write,
   WriteResult,
 } from '../../services/projector/materialize/store.ts';
 import { mongoSweepStore, type SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { type Data, emptyData, envelopeOf, memoryStore } from '../simulation/memory-store.ts';
+import { type Data, emptyData, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
 import { storedDocument } from '../support/engine.ts';
 import { size } from '../support/long.ts';
+import { mebibyte } from '../support/memory.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
+import {
+  randomDate,
+  randomId,
+  randomIds,
+  randomOrgId,
+  randomPosition,
+  randomRef,
+  randomWrite,
+  usedKinds,
+} from './random-writes.ts';
 
-const usedKinds = ['channel', 'conversation', 'message'] as const;
-const randomId = (random: Random, kind: string) => `${kind}_${random.int(4)}`;
-const randomIds = (random: Random, kind: string) => [
-  ...new Set(Array.from({ length: 1 + random.int(8) }, () => randomId(random, kind))),
-];
 /** Random ids of the last few kinds, or of none. */
-const randomIdsByKind = (random: Random) =>
-  new Map(usedKinds.slice(random.int(4)).map((kind) => [kind, new Set(randomIds(random, kind))]));
-const randomOrgId = (random: Random) => (random.chance(0.8) ? 'org_1' : 'org_2');
+const randomIdsByKind = (random: Random) => {
+  const lastKinds = usedKinds.slice(random.int(usedKinds.length + 1));
+  return new Map(lastKinds.map((kind) => [kind, new Set(randomIds(random, kind))]));
+};
 const randomChannel = (random: Random) => ({ id: randomId(random, 'channel'), orgId: randomOrgId(random) });
-const randomDate = (random: Random) => new Date(random.int(5) * 1_000);
-const randomPosition = (random: Random) => ({ partition: 0, offset: random.int(9), timestampMs: 1 });
-const randomRef = (random: Random) =>
-  random.pick(['channel:channel_1', 'channel:channel_2', 'tags:channel_1']);
-const maybe = <T extends object>(random: Random, fields: T) => (random.chance(0.5) ? fields : {});
 const byId = <T extends { _id: string }>(documents: T[]) =>
   documents.toSorted((a, b) => (a._id < b._id ? -1 : 1));
-
-/** A random document of the engine or the sweep: living, deleted, or purged with or without its references. */
-function randomDocument(random: Random, kind: Kind, _id: string, revision: number): StoredDocument {
-  const createdAt = randomDate(random);
-  const dataRetentionDays = random.pick([null, 0, 3]);
-  const refs = [randomRef(random), `contact:${randomId(random, 'con')}`];
-  const state = {
-    id: _id,
-    title: 'Broken',
-    createdAt,
-    updatedAt: randomDate(random),
-    ...(kind === 'channel' && { dataRetentionDays }),
-    ...(kind === 'conversation' && {
-      ticketId: randomId(random, 'ti'),
-      channelId: randomId(random, 'channel'),
-    }),
-    ...(kind === 'message' && { conversationId: randomId(random, 'conversation') }),
-  };
-  const living = storedDocument(state, {
-    ...{
-      orgId: randomOrgId(random),
-      version: random.int(2),
-      revision,
-      position: randomPosition(random),
-      refs,
-    },
-    byCreated: createdAt.toISOString() + _id,
-    ...maybe(random, { fanOutCursor: { from: 'ticket', edge: 'conversations', after: 'ti_5' } }),
-    ...maybe(random, { tombstonePosition: randomPosition(random) }),
-    ...maybe(random, { pending: true }),
-    ...maybe(random, { orphanedAt: randomDate(random) }),
-  });
-  const envelope = { ...envelopeOf(living), expiresAt: new Date('2100-01-01') };
-  const deleted = {
-    ...envelope,
-    deletedAt: randomDate(random),
-    ...(dataRetentionDays && { dataRetentionDays }),
-  };
-  return random.pick([living, living, living, deleted, { ...envelope, ...maybe(random, { refs }) }]);
-}
-
-/** A random write with the stored revision as its guard, or with a different one. */
-function randomWrite(random: Random, data: Data, kind: Kind, _id: string): Write {
-  const stored = data.get(kind)?.get(_id);
-  const guard = random.chance(0.7) ? (stored?.revision ?? null) : random.pick([null, 1, 7]);
-  const document = randomDocument(random, kind, _id, (guard ?? 0) + 1);
-  if (guard === null || !stored?.state || random.chance(0.5)) return { op: 'put', document, guard };
-  return { op: 'join', document: randomJoin(random, kind, document), guard };
-}
-
-/** A join with the references, the marks and the tombstone of a document. */
-function randomJoin(random: Random, kind: Kind, document: StoredDocument): JoinedFields {
-  const { _id, revision, refs = [], pending, orphanedAt, tombstonePosition } = document;
-  const position = randomPosition(random);
-  // A join may meet no document: a fail-over has rolled the document back, or an operator has dropped its generation.
-  const metId = random.chance(0.9) ? _id : `${kind}_gone`;
-  const fields: JoinedFields = { _id: metId, revision, refs, position, joined: { channel: null } };
-  if (pending) fields.pending = pending;
-  if (orphanedAt) fields.orphanedAt = orphanedAt;
-  if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
-  return fields;
-}
 
 type ReadPage<T> = (after: string) => Promise<{ items: T[]; next: string | null }>;
 
@@ -130,12 +68,22 @@ async function readDocuments(store: Store, kind: Kind, ids: string[]): Promise<C
 }
 
 type Stores = { store: Store; sweepStore: SweepStore };
+type Call = (stores: Stores, random: Random, data: Data) => Promise<unknown>;
+
+/** The fields of an entity that both stores return; MongoDB leaves out an absent one. */
+const comparableEntity = ({ _id, orgId, revision, deletedAt, state }: ReferencedEntity) => ({
+  _id,
+  orgId,
+  revision,
+  deletedAt,
+  state,
+});
 
 /**
  * The calls of the stores, with random arguments. A call reads every page, since the pages of the two stores differ in
  * size.
  */
-const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => Promise<unknown> } = {
+const calls: Record<string, Call> = {
   write: ({ store }, random, data) => {
     const kind = random.pick(usedKinds);
     const writes = randomIds(random, kind).map((id) => randomWrite(random, data, kind, id));
@@ -151,35 +99,29 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
   },
   readCurrent: async ({ store }, random) => {
     const kind = random.pick(usedKinds);
-    return byId((await readDocuments(store, kind, randomIds(random, kind))).flat());
+    const reads = await readDocuments(store, kind, randomIds(random, kind));
+    return byId(reads.flat());
   },
   readEnvelopes: async ({ store }, random) => {
     const kind = random.pick(usedKinds);
-    return byId(await store.readEnvelopes(kind, randomIds(random, kind)));
+    const envelopes = await store.readEnvelopes(kind, randomIds(random, kind));
+    return byId(envelopes);
   },
   readEntities: async ({ store }, random) => {
-    const entities = await store.readEntities(randomIdsByKind(random));
-    const fields = ({ _id, orgId, revision, deletedAt, state }: ReferencedEntity) => ({
-      _id,
-      orgId,
-      revision,
-      deletedAt,
-      state,
+    const byKind = await store.readEntities(randomIdsByKind(random));
+    return usedKinds.map((kind) => {
+      const entities = [...(byKind.get(kind)?.values() ?? [])];
+      return byId(entities).map(comparableEntity);
     });
-    return usedKinds.map((kind) => byId([...(entities.get(kind)?.values() ?? [])]).map(fields));
   },
   readRevisions: async ({ store }, random) => {
     const revisions = await store.readRevisions(randomIdsByKind(random));
     return usedKinds.map((kind) => Object.fromEntries(revisions.get(kind) ?? []));
   },
   readFirstChildren: async ({ store }, random) => {
-    const max = 1 + random.int(3);
+    const by = { parentField: 'ticketId', max: 1 + random.int(3) };
     const parents = new Map(randomIds(random, 'ti').map((id) => [id, randomOrgId(random)]));
-    const { children } = await store.readFirstChildren(
-      'conversation',
-      { parentField: 'ticketId', max },
-      parents,
-    );
+    const { children } = await store.readFirstChildren('conversation', by, parents);
     return [...parents.keys()].map((id) => children.get(id) ?? []);
   },
   findDependents: async ({ store }, random) => {
@@ -188,23 +130,22 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
     const dependentsByRef = await Promise.all(refs.map((ref) => readDependents(store, kind, ref)));
     const uniqueIds = [...new Set(dependentsByRef.flat())];
     // The store returns null if the dependents exceed its limit.
-    return ((await store.findDependents(kind, refs)) ?? uniqueIds).toSorted();
+    const found = (await store.findDependents(kind, refs)) ?? uniqueIds;
+    return found.toSorted();
   },
-  findDependentsPage: ({ store }, random) =>
-    readDependents(
-      store,
-      random.pick(usedKinds),
-      randomRef(random),
-      random.pick(['', 'conversation_1', 'message_2']),
-    ),
-  readChannels: ({ sweepStore }, random) =>
-    readPages(
-      async (after) => {
-        const items = await sweepStore.readChannels(after);
-        return { items, next: items.at(-1)?.id ?? null };
-      },
-      random.pick(['', randomId(random, 'channel')]),
-    ),
+  findDependentsPage: ({ store }, random) => {
+    const kind = random.pick(usedKinds);
+    const ref = randomRef(random);
+    const from = random.pick(['', 'conversation_1', 'message_2']);
+    return readDependents(store, kind, ref, from);
+  },
+  readChannels: ({ sweepStore }, random) => {
+    const readPage = async (after: string) => {
+      const items = await sweepStore.readChannels(after);
+      return { items, next: items.at(-1)?.id ?? null };
+    };
+    return readPages(readPage, random.pick(['', randomId(random, 'channel')]));
+  },
   readRetention: ({ sweepStore }, random) => sweepStore.readRetention(randomId(random, 'channel')),
   readConversations: ({ sweepStore }, random) => {
     const channel = randomChannel(random);
@@ -214,17 +155,18 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
       return { items, next: items.at(-1)?.key ?? null };
     });
   },
-  readExpiredMessages: async ({ sweepStore }, random) =>
-    byId(
-      await sweepStore.readExpiredMessages(
-        randomOrgId(random),
-        randomIds(random, 'conversation'),
-        randomDate(random),
-      ),
-    ),
-  readWithMessages: ({ sweepStore }, random) =>
+  readExpiredMessages: async ({ sweepStore }, random) => {
+    const orgId = randomOrgId(random);
+    const ids = randomIds(random, 'conversation');
+    const messages = await sweepStore.readExpiredMessages(orgId, ids, randomDate(random));
+    return byId(messages);
+  },
+  readIdsWithMessages: ({ sweepStore }, random) =>
     sweepStore.readIdsWithMessages(randomOrgId(random), randomIds(random, 'conversation')),
-  readOrphans: async ({ sweepStore }, random) => byId(await sweepStore.readOrphans(randomDate(random))),
+  readOrphans: async ({ sweepStore }, random) => {
+    const orphans = await sweepStore.readOrphans(randomDate(random));
+    return byId(orphans);
+  },
   waitAgain: async ({ sweepStore }, random) => {
     const orphans = await sweepStore.readOrphans(randomDate(random));
     const fields = { orphanedAt: randomDate(random), revision: 1 + random.int(9) };
@@ -233,10 +175,12 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
 };
 
 /** A write reports the ids of conflicted writes with details that name collections. Only the ids are comparable. */
-const comparable = (result: unknown): unknown =>
-  typeof result === 'object' && result !== null && 'conflicted' in result
-    ? { ...result, conflicted: [...(result as WriteResult).conflicted.keys()].toSorted() }
-    : result;
+function comparable(result: unknown): unknown {
+  const isWriteResult = typeof result === 'object' && result !== null && 'conflicted' in result;
+  if (!isWriteResult) return result;
+  const { conflicted, ...rest } = result as WriteResult;
+  return { ...rest, conflicted: [...conflicted.keys()].toSorted() };
+}
 
 /** The simulation proves the engine on stores in memory. The proof is worthless if MongoDB answers differently. */
 describe('the stores of the engine and of the sweep', () => {
@@ -253,10 +197,13 @@ describe('the stores of the engine and of the sweep', () => {
     const sweepStore = mongoSweepStore({ database, control, prefix: 'support.', now: () => new Date() });
     for (let step = 0; step < size(1_500, 15_000); step += 1) {
       const name = random.chance(0.2) ? 'write' : random.pick(Object.keys(calls));
+      const call = calls[name] as Call;
+      // Both calls get the same random arguments.
       const seed = random.int(2 ** 31);
-      const fromMongo = comparable(await calls[name]?.({ store, sweepStore }, createRandom(seed), data));
-      const fromMemory = comparable(await calls[name]?.(memoryStores, createRandom(seed), data));
-      expect({ step, name, result: fromMongo }).toEqual({ step, name, result: fromMemory });
+      const fromMongo = await call({ store, sweepStore }, createRandom(seed), data);
+      const fromMemory = await call(memoryStores, createRandom(seed), data);
+      const expected = { step, name, result: comparable(fromMemory) };
+      expect({ step, name, result: comparable(fromMongo) }).toEqual(expected);
     }
     for (const kind of usedKinds) {
       const inMongo = await collectionOf<StoredDocument>(database, kind).find().toArray();
@@ -266,14 +213,18 @@ describe('the stores of the engine and of the sweep', () => {
   });
 
   test('return large documents in several reads of bounded size', async () => {
+    // Ids of two digits sort by number.
     const ids = Array.from({ length: 30 }, (_, index) => `tag_${10 + index}`);
     const name = 'x'.repeat(900_000);
-    for (const id of ids)
-      await opened.store.write('tag', [{ op: 'put', document: storedDocument({ id, name }), guard: null }]);
+    for (const id of ids) {
+      const document = storedDocument({ id, name });
+      await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
+    }
     const reads = await readDocuments(opened.store, 'tag', [...ids, 'tag_none']);
-    const largestRead = Math.max(...reads.map(({ length }) => length)) * name.length;
-    expect(largestRead).toBeLessThan(17 * 1024 * 1024);
+    const mostDocuments = Math.max(...reads.map(({ length }) => length));
+    expect(mostDocuments * name.length).toBeLessThan(17 * mebibyte);
     // then each document comes once
-    expect(reads.flatMap((documents) => documents.map(({ _id }) => _id)).toSorted()).toEqual(ids);
+    const readIds = reads.flat().map(({ _id }) => _id);
+    expect(readIds.toSorted()).toEqual(ids);
   });
 });
