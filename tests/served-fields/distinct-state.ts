@@ -36,13 +36,17 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
   const inner = innerType ?? input ?? options?.[variant % options.length];
   if (inner) return valueOf(inner, path, variant);
   if (shape) {
-    const fields = Object.entries(shape);
-    return Object.fromEntries(
-      fields.map(([field, type]) => [field, valueOf(type, `${path}.${field}`, variant)] as const),
-    );
+    const object: Record<string, unknown> = {};
+    for (const [field, type] of Object.entries(shape))
+      object[field] = valueOf(type, `${path}.${field}`, variant);
+    return object;
   }
-  if (element)
-    return Array.from({ length: listLength }, (_, index) => valueOf(element, `${path}.${index}`, variant));
+  if (element) {
+    const list: unknown[] = [];
+    for (let index = 0; index < listLength; index += 1)
+      list.push(valueOf(element, `${path}.${index}`, variant));
+    return list;
+  }
   const number = numberOf(path);
   const digit = (base: number) => Math.floor(number / base ** variant) % base;
   // Updates come two months after creations, because the API shows no update before the creation.
@@ -52,12 +56,13 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
     const values = Object.values(leaf.entries);
     return values[digit(values.length)];
   }
+  const unique = number * 100 + variant;
   const candidates = [
     `${path} ${variant}`,
     new Date(Date.UTC(2026, month, 1, 0, number, variant, 123)).toISOString(),
-    `#${(number * 100 + variant).toString(16).padStart(6, '0')}`,
-    (number * 100 + variant).toString(16).padStart(64, '0'),
-    number * 100 + variant,
+    `#${unique.toString(16).padStart(6, '0')}`,
+    unique.toString(16).padStart(64, '0'),
+    unique,
     1 + digit(3),
     ...prefixes.map((prefix) => `${prefix}${number}_${variant}`),
     digit(2) === 1,

@@ -6,11 +6,8 @@ import { distinctState } from './distinct-state.ts';
 type State = Record<string, unknown>;
 type Named = { kind: Kind; state: State & { id: string } };
 
-const [email, chatbot, form] = (resources.channel.state as unknown as { options: unknown }).options as [
-  z.ZodType,
-  z.ZodType,
-  z.ZodType,
-];
+type ChannelUnion = { options: [email: z.ZodType, chatbot: z.ZodType, form: z.ZodType] };
+const [email, chatbot, form] = (resources.channel.state as unknown as ChannelUnion).options;
 const channelStates = { email, chatbot, form };
 export const channelTypes = ['email', 'chatbot', 'form'] as const;
 type ChannelType = (typeof channelTypes)[number];
@@ -47,13 +44,10 @@ export function statesOf(variant: number) {
       author: { type: author.type, id: id(`${author.prefix}_a`) },
       attachments: ['x', 'y'].map((file) => ({ id: `${name}.${file}`, filename: file, inline: false })),
     });
-  const channel = (type: ChannelType) =>
-    namedState(
-      'channel',
-      `chan_${type}`,
-      { type, agentId: id('agent_a'), archivedAt: null },
-      channelStates[type],
-    );
+  const channel = (type: ChannelType) => {
+    const fixed = { type, agentId: id('agent_a'), archivedAt: null };
+    return namedState('channel', `chan_${type}`, fixed, channelStates[type]);
+  };
   const labels = { tagIds: [id('tag_a'), id('tag_b')], topicIds: [id('topic_a'), id('topic_b')] };
   const type = rotate(channelTypes);
   const conversation = namedState('conversation', 'conv_a', {
@@ -81,10 +75,11 @@ export function statesOf(variant: number) {
     'messages.0': message('msg_a', 'user', 1),
     'messages.1': message('msg_b', rotate(['assistant', 'human']), 2),
   };
-  const defaults = kinds
-    .filter((kind) => !kindsWithoutDefault.has(kind) && !(kind in named))
-    .map((kind) => [kind, namedState(kind, `${idPrefixOf(kind)}a`)] as const);
-  const states = { ...Object.fromEntries(defaults), ...named };
+  const states: Record<string, Named> = { ...named };
+  for (const kind of kinds) {
+    const hasDefault = !kindsWithoutDefault.has(kind) && !(kind in named);
+    if (hasDefault) states[kind] = namedState(kind, `${idPrefixOf(kind)}a`);
+  }
   return { states: states as typeof named & Record<Kind, Named>, author: author.kind, channel: type };
 }
 
@@ -92,10 +87,14 @@ export type Variant = ReturnType<typeof statesOf>;
 export type Name = keyof Variant['states'];
 
 /** Returns the value at a path of a state, such as `email.verified`. Throws if the state has no such path. */
-export const at = ({ states }: Variant, name: Name, path: string): unknown =>
-  path.split('.').reduce<unknown>((value, key) => {
-    if (typeof value === 'object' && value !== null && key in value) return (value as State)[key];
-    throw new Error(
-      `the state of ${name} has no ${path}: name the source of the response's field in sources.ts`,
-    );
-  }, states[name].state);
+export function at({ states }: Variant, name: Name, path: string): unknown {
+  let value: unknown = states[name].state;
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !(key in value))
+      throw new Error(
+        `the state of ${name} has no ${path}: name the source of the response's field in sources.ts`,
+      );
+    value = (value as State)[key];
+  }
+  return value;
+}

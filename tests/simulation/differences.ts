@@ -20,13 +20,12 @@ export function differences(early: Event[], late: Event[], data: Data): Differen
   const gone = late.length > 0 ? purged(early, late, new Set(actual.keys())) : new Set<string>();
   const expected = fold(history, gone);
   const ids = new Set([...expected.keys(), ...actual.keys()]);
-  const differing = [...ids].filter((id) => !isDeepStrictEqual(expected.get(id), actual.get(id)));
-  return {
-    ...Object.fromEntries(
-      differing.map((id) => [id, { expected: expected.get(id), actual: actual.get(id) }]),
-    ),
-    ...wrongMarks(data),
-  };
+  const found = wrongMarks(data);
+  for (const id of ids) {
+    const pair = { expected: expected.get(id), actual: actual.get(id) };
+    if (!isDeepStrictEqual(pair.expected, pair.actual)) found[id] = pair;
+  }
+  return found;
 }
 
 /**
@@ -36,18 +35,19 @@ export function differences(early: Event[], late: Event[], data: Data): Differen
 function purged(early: Event[], late: Event[], present: Set<string>): Set<string> {
   const before = fold(early);
   const all = fold([...early, ...late]);
-  const isLate = new Set(late.map(({ id }) => id));
-  const everExpires = new Set(
-    [...early, ...late].filter(({ data }) => expires(String(data?.channelId))).map(({ id }) => id),
-  );
-  const missing = (kind: Kind) =>
-    [...all].filter(([id, document]) => document.kind === kind && !present.has(id)).map(([id]) => id);
+  const lateIds = new Set(late.map(({ id }) => id));
+  const inExpiringChannels = [...early, ...late].filter(({ data }) => expires(String(data?.channelId)));
+  const expiringIds = new Set(inExpiringChannels.map(({ id }) => id));
+  const missing = (kind: Kind) => {
+    const ofKind = [...all].filter(([, document]) => document.kind === kind);
+    return ofKind.map(([id]) => id).filter((id) => !present.has(id));
+  };
   const goneConversations = new Set(
-    missing('conversation').filter((id) => everExpires.has(id) && !isLate.has(id)),
+    missing('conversation').filter((id) => expiringIds.has(id) && !lateIds.has(id)),
   );
   const isPurgeable = (id: string) => {
     const conversationId = conversationOf(all, id);
-    const hasExpired = !isLate.has(id) && everExpires.has(conversationId);
+    const hasExpired = !lateIds.has(id) && expiringIds.has(conversationId);
     const wasOrphan = before.has(id) && !hasConversation(before, id);
     const isOrphan = !hasConversation(all, id) || goneConversations.has(conversationId);
     return hasExpired || wasOrphan || isOrphan;
@@ -56,8 +56,10 @@ function purged(early: Event[], late: Event[], present: Set<string>): Set<string
 }
 
 /** The id of the conversation that a message names. */
-const conversationOf = (documents: Expected, id: string) =>
-  (documents.get(id)?.state as { conversationId?: string } | undefined)?.conversationId ?? '';
+function conversationOf(documents: Expected, id: string): string {
+  const state = documents.get(id)?.state as { conversationId?: string } | undefined;
+  return state?.conversationId ?? '';
+}
 
 function hasConversation(documents: Expected, id: string): boolean {
   const conversation = documents.get(conversationOf(documents, id));
@@ -71,8 +73,8 @@ function wrongMarks(data: Data): Differences {
     if (!state) continue;
     const conversation = data.get('conversation')?.get(String(state.conversationId));
     const isOrphan = !conversation?.state || conversation.orgId !== orgId;
-    if (isOrphan !== (orphanedAt !== undefined))
-      differing[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };
+    const isMarked = orphanedAt !== undefined;
+    if (isMarked !== isOrphan) differing[`mark of ${_id}`] = { expected: isOrphan, actual: orphanedAt };
   }
   return differing;
 }

@@ -35,29 +35,49 @@ export function append(
   events: Event[],
   { grows, isRejected }: { grows: boolean; isRejected: () => boolean },
 ): void {
-  events.forEach((event, index) => {
-    const count = initialPartitions + (grows && index * 2 >= events.length ? 1 : 0);
-    const number = [...event.id].reduce((sum, character) => sum + character.charCodeAt(0), 0) % count;
+  const appendedBefore = recordCount(partitions);
+  for (const [index, event] of events.entries()) {
+    const hasGrown = grows && index >= events.length / 2;
+    const number = partitionOf(event.id, hasGrown ? initialPartitions + 1 : initialPartitions);
     const name = `${event.kind}/${number}`;
-    const partition = partitions.get(name) ?? {
-      kind: event.kind,
-      name,
-      records: [],
-      applied: 0,
-      committed: 0,
-      redeliverableFrom: 0,
-      epoch: 0,
-    };
+    const partition = partitions.get(name) ?? emptyPartition(event.kind, name);
     partitions.set(name, partition);
     const offset = partition.records.length;
     // Later records have later timestamps, in all partitions.
-    const timestampMs = [...partitions.values()].reduce((sum, { records }) => sum + records.length, 0);
+    const timestampMs = appendedBefore + index;
     const change = toChange(event, { partition: number, offset, timestampMs });
-    const { conversationId } = (event.data ?? {}) as { conversationId?: string };
-    const subjects = [event.id, ...(conversationId ? [conversationId] : [])];
-    const deadLetter = isRejected() ? { kind: event.kind, change, subjects, publishedAt: event.time } : null;
+    const deadLetter = isRejected() ? deadLetterOf(event, change) : null;
     partition.records.push({ change, time: event.time, deadLetter });
-  });
+  }
+}
+
+const emptyPartition = (kind: Kind, name: string): Partition => ({
+  kind,
+  name,
+  records: [],
+  applied: 0,
+  committed: 0,
+  redeliverableFrom: 0,
+  epoch: 0,
+});
+
+function recordCount(partitions: Map<string, Partition>): number {
+  let count = 0;
+  for (const { records } of partitions.values()) count += records.length;
+  return count;
+}
+
+/** The partition of a key: a hash of its characters. */
+function partitionOf(key: string, partitionCount: number): number {
+  let sum = 0;
+  for (const character of key) sum += character.charCodeAt(0);
+  return sum % partitionCount;
+}
+
+function deadLetterOf({ id, kind, data, time }: Event, change: Change): DeadLetter {
+  const subjects = [id];
+  if (typeof data?.conversationId === 'string') subjects.push(data.conversationId);
+  return { kind, change, subjects, publishedAt: time };
 }
 
 const parsed = new WeakMap<Event, Change>();

@@ -24,25 +24,26 @@ export function longHistory(seed: number, length: number, population: Population
   for (const { id, orgId } of history) {
     if (!owners.has(id)) owners.set(id, orgId);
   }
+  const ofOwner = ({ id, orgId }: Event) => owners.get(id) === orgId;
   const early = history.slice(0, length / 2);
-  return history.flatMap((event, index) => {
-    if (owners.get(event.id) !== event.orgId) return [];
-    if (index < early.length) return [retained(event)];
-    return early.includes(event) ? [] : [retained(postponed(event))];
-  });
+  // The history may append an event of its first half again in its second half.
+  const late = history.slice(length / 2).filter((event) => !early.includes(event));
+  return [...early.filter(ofOwner), ...late.filter(ofOwner).map(postponed)].map(retained);
 }
 
-const retained = (event: Event): Event =>
-  event.kind === 'channel' && event.data
-    ? { ...event, data: { ...event.data, dataRetentionDays: expires(event.id) ? 90 : null } }
-    : event;
+function retained(event: Event): Event {
+  if (event.kind !== 'channel' || !event.data) return event;
+  const dataRetentionDays = expires(event.id) ? 90 : null;
+  return { ...event, data: { ...event.data, dataRetentionDays } };
+}
 
 function postponed(event: Event): Event {
-  const shift = (instant: unknown) =>
-    new Date(Date.parse(String(instant)) + lateDay - firstDay).toISOString();
-  const { data, time } = event;
-  const times = ['createdAt', 'updatedAt'].filter((name) => data && name in data);
-  const shifted = Object.fromEntries(times.map((name) => [name, shift(data?.[name])]));
-  const late = new Date(time.getTime() + lateDay - firstDay);
-  return { ...event, time: late, ...(data && { data: { ...data, ...shifted } }) };
+  const postpone = (instant: Date) => new Date(instant.getTime() + lateDay - firstDay);
+  const late = { ...event, time: postpone(event.time) };
+  if (!event.data) return late;
+  const data = { ...event.data };
+  for (const name of ['createdAt', 'updatedAt']) {
+    if (name in data) data[name] = postpone(new Date(String(data[name]))).toISOString();
+  }
+  return { ...late, data };
 }

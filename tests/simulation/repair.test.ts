@@ -12,8 +12,9 @@ function ofThisRealm<T>(value: T): T {
   if (types.isDate(value)) return new Date(value.getTime()) as T;
   if (Array.isArray(value)) return value.map((element) => ofThisRealm<unknown>(element)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, inner]) => [name, ofThisRealm<unknown>(inner)]);
-  return Object.fromEntries(entries) as T;
+  const copy: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) copy[name] = ofThisRealm<unknown>(inner);
+  return copy as T;
 }
 
 describe('a repair of a document that an earlier release has written without an edge', () => {
