@@ -70,19 +70,18 @@ test.each([
     const random = createRandom(seed);
     const source = createLateReplicas([store, laggingStore], random);
     await source.advance(100);
-    const { client } = connect({
-      baseUrl: api.url,
-      fetch: async (url, init) => {
-        // The data changes before each page, and the API's cache of one second has expired.
-        if ((url as string).includes('/v1/tickets') || random.chance(0.05)) {
-          await source.advance(random.int(6));
-          nowMs += 2_000;
-        }
-        // Without the signal, requests of a killed run complete before the API stops.
-        const { signal: _, ...rest } = init ?? {};
-        return fetch((url as string).replace(api.url, random.chance(0.5) ? api.url : laggingApi.url), rest);
-      },
-    });
+    const fetchFromReplicas = async (url: unknown, init: RequestInit = {}) => {
+      // The data changes before each page, and the API's cache of one second has expired.
+      if (String(url).includes('/v1/tickets') || random.chance(0.05)) {
+        await source.advance(random.int(6));
+        nowMs += 2_000;
+      }
+      const replica = random.chance(0.5) ? api : laggingApi;
+      // Without the signal, requests of a killed run complete before the API stops.
+      const { signal: _, ...rest } = init;
+      return fetch(String(url).replace(api.url, replica.url), rest);
+    };
+    const { client } = connect({ baseUrl: api.url, fetch: fetchFromReplicas });
     const { copy, storeBatch } = createCopy();
     for (let count = 0; count < runs; count += 1) {
       await runUntilKilled(random, { client, threads, limit: 5, since: copy.since }, storeBatch);

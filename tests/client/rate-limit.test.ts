@@ -36,16 +36,20 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
   const random = createRandom(1);
   const limiter = createMemoryRateLimiter({ limit, nowMs: clock.nowMs });
   const counts = { admitted: 0, refused: 0, sentTooEarly: 0 };
-  const page = (path: string, data: object[]) =>
-    Response.json(
-      {
-        object: 'list',
-        data,
-        hasMore: true,
-        nextCursor: path.includes('/messages') ? null : `after ${counts.admitted}`,
-      },
-      { headers: { 'Request-Id': 'req_1', 'Data-As-Of': '2026-01-02T00:00:00.000Z' } },
-    );
+  const listOf = (data: object[], nextCursor: string | null) => {
+    const headers = { 'Request-Id': 'req_1', 'Data-As-Of': '2026-01-02T00:00:00.000Z' };
+    return Response.json({ object: 'list', data, hasMore: true, nextCursor }, { headers });
+  };
+  const pageOfTickets = () => {
+    const conversations = [{ id: 'conv_1', role: 'primary' }];
+    const ticket = { id: `ti_${counts.admitted}`, updatedAt: '2026-01-01T00:00:00Z', conversations };
+    return listOf(Array<object>(100).fill(ticket), `after ${counts.admitted}`);
+  };
+  const refusal = (retryAfterSeconds: number) => {
+    const error = { type: 'rate_limit_error', code: 'too_many_requests', message: 'm' };
+    const headers = { 'Retry-After': String(retryAfterSeconds) };
+    return Response.json({ error }, { status: 429, headers });
+  };
   /** Creates a fetch for one client. The client must send nothing between a 429 and the end of its Retry-After. */
   const createFetch = (): typeof fetch => {
     let refusedUntilMs = 0;
@@ -53,19 +57,15 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       if (clock.nowMs() < refusedUntilMs) counts.sentTooEarly += 1;
       await clock.sleep(200 + random.int(1_800));
       const { admitted, resetMs } = limiter.consume('key');
-      if (admitted) counts.admitted += 1;
-      else counts.refused += 1;
-      const path = new URL(url as URL | string).pathname;
-      if (admitted && path.includes('/messages')) return page(path, [{ id: 'msg_1' }]);
-      const conversations = [{ id: 'conv_1', role: 'primary' }];
-      const ticket = { id: `ti_${counts.admitted}`, updatedAt: '2026-01-01T00:00:00Z', conversations };
-      if (admitted) return page(path, Array<object>(100).fill(ticket));
-      const retryAfterSeconds = Math.ceil(resetMs / 1_000);
-      refusedUntilMs = clock.nowMs() + retryAfterSeconds * 1_000;
-      return Response.json(
-        { error: { type: 'rate_limit_error', code: 'too_many_requests', message: 'm' } },
-        { status: 429, headers: { 'Retry-After': String(retryAfterSeconds) } },
-      );
+      if (!admitted) {
+        counts.refused += 1;
+        const retryAfterSeconds = Math.ceil(resetMs / 1_000);
+        refusedUntilMs = clock.nowMs() + retryAfterSeconds * 1_000;
+        return refusal(retryAfterSeconds);
+      }
+      counts.admitted += 1;
+      const { pathname } = new URL(url as URL | string);
+      return pathname.includes('/messages') ? listOf([{ id: 'msg_1' }], null) : pageOfTickets();
     };
   };
   return { createFetch, counts };

@@ -38,11 +38,10 @@ async function runExample() {
   };
   await mustRun(process.execPath, ['example.mts'], { cwd: folder.path, env });
   const database = new DatabaseSync(join(folder.path, 'support.db'));
-  const idsOf = (table: string) =>
-    database
-      .prepare(`SELECT id FROM ${table} ORDER BY id`)
-      .all()
-      .map(({ id }) => id);
+  const idsOf = (table: string) => {
+    const rows = database.prepare(`SELECT id FROM ${table} ORDER BY id`).all();
+    return rows.map(({ id }) => id);
+  };
   const ids = { tickets: idsOf('tickets'), messages: idsOf('messages') };
   database.close();
   return ids;

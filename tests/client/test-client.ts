@@ -53,7 +53,8 @@ export const joinedConversations = (ids: string[]) =>
 
 /** Creates a fetch that can leave requests for messages without a response until their signal aborts. */
 export function createHoldingFetch() {
-  let answeredMax = Infinity;
+  /** How many requests for messages get a response, or null if all do. */
+  let answersLeft: number | null = null;
   /** The signals of the requests without a response. */
   const pendingSignals = new Set<AbortSignal | null | undefined>();
   const untilAborted = ({ signal }: RequestInit = {}) =>
@@ -64,16 +65,15 @@ export function createHoldingFetch() {
     pendingSignals,
     /** Holds all requests for messages after the next `count`. */
     holdRequestsAfter: (count: number) => {
-      answeredMax = count;
+      answersLeft = count;
     },
     fetch: (url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
       const isForMessages = JSON.stringify(url).includes('/messages');
-      if (isForMessages) answeredMax -= 1;
-      const isHeld = isForMessages && answeredMax < 0;
+      const isHeld = isForMessages && answersLeft === 0;
+      if (isForMessages && answersLeft) answersLeft -= 1;
       pendingSignals.add(init?.signal);
-      return (isHeld ? untilAborted(init) : fetch(url, init)).finally(() =>
-        pendingSignals.delete(init?.signal),
-      );
+      const response = isHeld ? untilAborted(init) : fetch(url, init);
+      return response.finally(() => pendingSignals.delete(init?.signal));
     },
   };
 }

@@ -58,7 +58,10 @@ export async function openConsole(environment: Record<string, string | undefined
     livenessFailure: () => null,
   });
   const url = `http://127.0.0.1:${address.port}`;
-  const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
+  const load = async (path: string): Promise<string> => {
+    const response = await fetch(url + path);
+    return response.text();
+  };
   /** Returns the markup of a page that shows answers of MongoDB and Kafka. A page waits for them only for seconds. */
   const read = async (path: string): Promise<string> => {
     let markup = '';
@@ -91,11 +94,11 @@ export async function openConsole(environment: Record<string, string | undefined
 }
 
 /** The text of a page, without its markup. */
-export const textOf = (page: string): string =>
-  page
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
-    .replace(/\s+/g, ' ');
+export function textOf(page: string): string {
+  const withoutTags = page.replace(/<[^>]*>/g, ' ');
+  const text = withoutTags.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+  return text.replace(/\s+/g, ' ');
+}
 
 /** Requests a path with exactly these headers. A test cannot use fetch because fetch sets `Host` itself. */
 export const requestWith = (
