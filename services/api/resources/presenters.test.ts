@@ -68,7 +68,7 @@ describe('a message', () => {
 
 describe('a channel', () => {
   test('has eagerness only if the AI answers first', () => {
-    const withoutEntry = {
+    const withDisabledEntry = {
       ...exampleConfig.chatbot,
       routing: { ...exampleConfig.chatbot.routing, entry: 'disabled' },
     };
@@ -80,7 +80,7 @@ describe('a channel', () => {
       eagerness: 'neutral',
       escalation: { fallback: null },
     });
-    expect(routing(withoutEntry)).not.toHaveProperty('eagerness');
+    expect(routing(withDisabledEntry)).not.toHaveProperty('eagerness');
   });
 
   test('omits the members of autoResolve that the default decides', () => {
@@ -100,7 +100,7 @@ describe('a channel', () => {
   });
 });
 
-/** A document as a release stores it that does not know its nullable fields. */
+/** A document as an older release stored it, without the fields that are null. */
 function withoutNulls<T>(value: T): T {
   if (Array.isArray(value)) return value.map((element) => withoutNulls<unknown>(element)) as T;
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;
@@ -112,7 +112,7 @@ function withoutNulls<T>(value: T): T {
 }
 
 const { email, chatbot, form } = exampleConfig;
-const bare = {
+const withNulls = {
   email: {
     ...email,
     replyTo: null,
@@ -129,45 +129,47 @@ const bare = {
 };
 const conversation = build.conversation({ id: 'conv_1', assignedUserId: null, urgencyScore: null });
 const unassigned = build.conversationJoined({ assignedUser: null, contact: null });
-const unnamed = build.conversationJoined({
+const withNullNames = build.conversationJoined({
   assignedUser: { id: 'user_1', name: null, email: 'sam@example.com' },
   topics: [{ id: 'topic_1', name: 'Billing', color: null }],
 });
-const channel = (block: object) =>
+const channelWithNulls = (block: object) =>
   build.channel({ id: 'chan_1', dataRetentionDays: null, agentId: null, ...block });
 
-const presentConversation = (stored: never) => presentConversationHead(stored, 'resolved', undefined);
+describe('a document without the fields that are null reads the same:', () => {
+  function expectSame<Stored>(complete: Stored, present: (stored: Stored) => object) {
+    const stored = withoutNulls(complete);
+    expect(stored).not.toEqual(complete);
+    expect(present(stored)).toEqual(present(complete));
+  }
 
-test.each<{ name: string; stored: object; present: (stored: never) => object }>([
-  {
-    name: 'a ticket',
-    stored: build.ticket({ id: 'ti_1', estimatedScore: null }),
-    present: (stored) => presentTicketItem(stored, now),
-  },
-  {
-    name: 'a conversation without a user and a contact',
-    stored: { ...conversation, joined: unassigned },
-    present: presentConversation,
-  },
-  {
-    name: 'a conversation with a user without a name',
-    stored: { ...conversation, joined: unnamed },
-    present: presentConversation,
-  },
-  { name: 'a message', stored: build.message({ id: 'msg_1', content: null }), present: presentMessageItem },
-  {
-    name: 'an email channel',
-    stored: channel({ type: 'email', email: bare.email }),
-    present: presentForBrand,
-  },
-  {
-    name: 'a chatbot',
-    stored: channel({ type: 'chatbot', chatbot: bare.chatbot }),
-    present: presentForBrand,
-  },
-  { name: 'a form', stored: channel({ type: 'form', form: bare.form }), present: presentForBrand },
-])('$name reads the same without the fields that are null', ({ stored, present }) => {
-  const ofEarlierRelease = withoutNulls(stored);
-  expect(ofEarlierRelease).not.toEqual(stored);
-  expect(present(ofEarlierRelease as never)).toEqual(present(stored as never));
+  test('a ticket', () => {
+    const ticket = build.ticket({ id: 'ti_1', estimatedScore: null });
+    expectSame(ticket, (stored) => presentTicketItem(stored, now));
+  });
+
+  test.each([
+    ['an unassigned conversation', unassigned],
+    ['a conversation whose user and topic lack a name and a color', withNullNames],
+  ])('%s', (_, joined) => {
+    expectSame({ ...conversation, joined }, (stored) =>
+      presentConversationHead(stored as VisibleConversation, 'resolved', undefined),
+    );
+  });
+
+  test('a message', () => {
+    expectSame(build.message({ id: 'msg_1', content: null }), presentMessageItem);
+  });
+
+  test('an email channel', () => {
+    expectSame(channelWithNulls({ type: 'email', email: withNulls.email }), presentForBrand);
+  });
+
+  test('a chatbot', () => {
+    expectSame(channelWithNulls({ type: 'chatbot', chatbot: withNulls.chatbot }), presentForBrand);
+  });
+
+  test('a form', () => {
+    expectSame(channelWithNulls({ type: 'form', form: withNulls.form }), presentForBrand);
+  });
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { type Listener, serveConnections, waitingRequestsMax } from './connections.ts';
 
@@ -31,17 +32,20 @@ async function serve(listener: Listener) {
 }
 
 /**
- * The first client pipelines, or keeps its connection alive and sends a request before the last response has closed.
- * The response of the second client has begun as keep-alive.
+ * The first client pipelines two requests. The connection of the second client is keep-alive, and its response has
+ * begun.
  */
 test('a stop waits for the requests in progress, then closes their connections', async () => {
   const responses: ServerResponse[] = [];
-  const begun = (count: number) =>
-    new Promise<void>((resolve) => {
-      const look = () => (responses.length >= count ? resolve() : setImmediate(look));
-      look();
-    });
-  const { server, open, stop } = await serve((_, response) => responses.push(response));
+  const { open, stop } = await serve((_, response) => responses.push(response));
+  /** The response of a request, by its number from 1 on, once the server has received the request. */
+  const responseTo = async (number: number): Promise<ServerResponse> => {
+    for (;;) {
+      const response = responses[number - 1];
+      if (response) return response;
+      await setImmediate();
+    }
+  };
   const client = open();
   let received = '';
   client.setEncoding('utf8').on('data', (text: string) => {
@@ -49,79 +53,78 @@ test('a stop waits for the requests in progress, then closes their connections',
   });
   client.write(request() + request());
   // given the second request in progress, which waited for the first
-  await begun(1);
-  responses[0]?.end('first');
-  await begun(2);
-  const kept = open().resume();
-  kept.write(request());
-  await begun(3);
-  responses[2]?.write('begun');
+  const first = await responseTo(1);
+  first.end('first');
+  const second = await responseTo(2);
+  const otherClient = open().resume();
+  otherClient.write(request());
+  const third = await responseTo(3);
+  third.write('begun');
   // when the server stops before the second response and the end of the third
   const stopped = stop();
-  responses[1]?.end('second');
-  const socket = responses[2]?.socket;
-  const ended = once(responses[2] ?? server, 'close');
-  responses[2]?.end();
-  await ended;
+  second.end('second');
+  const { socket } = third;
+  const thirdClosed = once(third, 'close');
+  third.end();
+  await thirdClosed;
   expect(socket?.writableEnded).toBe(true);
   await Promise.all([stopped, once(client, 'close')]);
-  // then the client has it
+  // then the first client has received both responses
   expect(received).toMatch(/first.*Connection: close.*second$/s);
 });
 
 describe('a client that pipelines', () => {
-  /** The paths of the requests that have begun, in their order; each is answered at once. */
-  const begun: string[] = [];
-  let onBegin = (_path: string): unknown => undefined;
-  let opened: Awaited<ReturnType<typeof serve>>;
-  beforeEach(async () => {
-    begun.length = 0;
-    onBegin = () => undefined;
-    opened = await serve(({ url = '' }, response) => {
-      begun.push(url);
-      onBegin(url);
+  /** A server that answers each request at once with its path, after `onRequest`. Records the paths in their order. */
+  async function serveAndRecord(onRequest: (path: string) => void = () => undefined) {
+    const requestedPaths: string[] = [];
+    const served = await serve(({ url = '' }, response) => {
+      requestedPaths.push(url);
+      onRequest(url);
       response.end(url);
     });
-  });
-  afterEach(() => opened.stop());
+    return { ...served, requestedPaths, [Symbol.asyncDispose]: () => served.stop() };
+  }
 
   const paths = Array.from({ length: waitingRequestsMax + 1 }, (_, index) => `/flood/${index}`);
 
   test('gets the responses in the order of its requests', async () => {
-    const client = opened.open();
+    await using server = await serveAndRecord();
+    const client = server.open();
     const last = 'GET /last HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n';
     client.write(paths.slice(1).map(request).join('') + last);
-    const text = await textOf(client);
-    const bodies = text.matchAll(/\r\n\r\n(\/\w+(?:\/\d+)?)/g);
-    const answered = Array.from(bodies, ([, path]) => path);
-    expect(answered).toEqual([...paths.slice(1), '/last']);
-    expect(opened.refused.count).toBe(0);
+    const received = await textOf(client);
+    const bodies = [...received.matchAll(/\r\n\r\n(\/\w+(?:\/\d+)?)/g)].map(([, path]) => path);
+    expect(bodies).toEqual([...paths.slice(1), '/last']);
+    expect(server.refused.count).toBe(0);
   });
 
   test('does not delay the request of another client', async () => {
-    const otherClient = opened.open().resume();
-    await once(otherClient, 'connect');
-    const client = opened.open().resume();
-    onBegin = (path) => {
+    await using server = await serveAndRecord((path) => {
+      // Runs once the flood arrives; the other client is connected by then.
       if (path === paths[0]) otherClient.write(request('/other'));
-    };
+    });
+    const otherClient = server.open().resume();
+    await once(otherClient, 'connect');
+    const client = server.open().resume();
     client.write(paths.map(request).join(''));
     await once(otherClient, 'data');
-    expect(begun.indexOf('/other')).toBeLessThan(10);
+    expect(server.requestedPaths.indexOf('/other')).toBeLessThan(10);
     client.destroy();
     otherClient.destroy();
   });
 
   test('is disconnected and counted if too many requests wait, while other clients are served', async () => {
-    const client = opened.open().resume();
+    await using server = await serveAndRecord();
+    const client = server.open().resume();
     const closed = new Promise((resolve) => client.once('close', resolve));
     client.write(request('/flood').repeat(2_500));
-    const otherClient = opened.open().resume();
+    const otherClient = server.open().resume();
     otherClient.write(request('/other'));
     await once(otherClient, 'data');
     await closed;
-    expect(begun.filter((path) => path === '/flood').length).toBeLessThan(10);
-    expect(opened.refused.count).toBe(1);
+    const floodServed = server.requestedPaths.filter((path) => path === '/flood');
+    expect(floodServed.length).toBeLessThan(10);
+    expect(server.refused.count).toBe(1);
     otherClient.destroy();
   });
 });

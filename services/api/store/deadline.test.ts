@@ -53,28 +53,25 @@ describe('a read', () => {
   });
 
   test('is retried after growing pauses while MongoDB is overloaded', async () => {
-    const later = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
-    const read = jest.fn(() => Promise.reject(later));
-    const refused = expect(readWithRetries(read)).rejects.toBe(later);
+    const overloaded = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
+    const read = jest.fn(() => Promise.reject(overloaded));
+    const expectation = expect(readWithRetries(read)).rejects.toBe(overloaded);
     await jest.advanceTimersByTimeAsync(readTimeoutMs);
-    await refused;
+    await expectation;
     // With pauses of 100 ms there would be a hundred.
     expect(read.mock.calls.length).toBeLessThanOrEqual(6);
     expect(read.mock.calls.length).toBeGreaterThanOrEqual(3);
   });
 
   test('fails at its deadline with the last reason during an attempt', async () => {
-    let attempts = 0;
-    const reading = readWithRetries(({ signal }) => {
-      attempts += 1;
-      if (attempts === 1) return Promise.reject(lost);
-      return new Promise((_, reject) => {
+    const untilAborted = ({ signal }: { signal: AbortSignal }) =>
+      new Promise<never>((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
-    });
-    const refused = expect(reading).rejects.toBe(lost);
+    const read = jest.fn(untilAborted).mockRejectedValueOnce(lost);
+    const expectation = expect(readWithRetries(read)).rejects.toBe(lost);
     await jest.advanceTimersByTimeAsync(readTimeoutMs);
-    await refused;
-    expect(attempts).toBe(2);
+    await expectation;
+    expect(read).toHaveBeenCalledTimes(2);
   });
 });
