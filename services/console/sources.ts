@@ -80,7 +80,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const readDeadLetters = (filter: LetterQuery, signal: AbortSignal) =>
     connected(() => listDeadLetters(limited(signal), filter, lettersMax));
   const deadLetters = createReadings(begin, readDeadLetters, { everyMs: 5_000 });
-  // Each load of a page reads its content anew.
+  // Each load of a page reads its content again.
   const byId = <T>(read: (limitedDeps: OperationDeps, id: string) => Promise<T>) =>
     createReadings(begin, (id: string, signal) => connected(() => read(limited(signal), id)), { everyMs: 0 });
   const deadLetter = byId(async ({ control: database }, id) =>

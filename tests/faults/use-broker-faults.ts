@@ -33,7 +33,7 @@ export function useBrokerFaults() {
   });
   const { environment, applied } = projector;
   const members: Service[] = [];
-  /** What happened in this test beside the traffic. */
+  /** The events of this test beside the traffic. */
   let counts = { keysUnconfirmed: 0, kills: 0 };
   let confirmedKeys: string[] = [];
   let publisher: Publisher;
