@@ -17,9 +17,9 @@ export async function isolate<T>(
     return { results: [await work(changes)], failed: [] };
   } catch (error) {
     if (!isCodeError(error)) throw error;
-    const [change, ...others] = changes;
+    const [change] = changes;
     if (!change) throw error;
-    if (others.length === 0) return isolateOne(change, work);
+    if (changes.length === 1) return isolateOne(change, work);
     const half = Math.ceil(changes.length / 2);
     const first = await isolate(changes.slice(0, half), work);
     const second = await isolate(changes.slice(half), work);

@@ -213,9 +213,9 @@ async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]
 
 /** Refreshes the documents that refer to entities. Halves the entities until their documents fit into a page. */
 async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: ChangedEntity[]): Promise<void> {
-  const [first, ...others] = changed;
+  const [first] = changed;
   if (!first) return;
-  if (others.length === 0) return refreshEdges(deps, kind, first);
+  if (changed.length === 1) return refreshEdges(deps, kind, first);
   const referring = await findReferring(deps, kind, changed);
   if (referring) {
     for (const [from, ids] of referring) await refreshAll(deps, from, ids);

@@ -121,7 +121,8 @@ function planWrite<K extends Kind>(
   else rejected.delete(id);
   const isDone =
     !lastEffective && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
-  return entity && !isDone ? createPlannedWrite(deps, kind, target, entity, accepted, lastEffective) : null;
+  if (!entity || isDone) return null;
+  return createPlannedWrite(deps, kind, target, entity, accepted, lastEffective);
 }
 
 /** Returns the changes that are not refused. Almost always that is all of them, without a copy. */
@@ -146,8 +147,10 @@ function createPlannedWrite<K extends Kind>(
     !lastEffective || lastEffective.position === position || lastEffective.position === tombstonePosition;
   let joinInput: PlannedWrite<K>['joinInput'] = null;
   if (state !== undefined && orgId !== null && !deletedAt) {
-    const storedIds = () => (current ? idsIn(kind, current) : idsInRefs(kind));
-    joinInput = { id, orgId, ids: upsert ? idsInState(kind, upsert.state) : storedIds() };
+    let ids: IdsByEdge;
+    if (upsert) ids = idsInState(kind, upsert.state);
+    else ids = current ? idsIn(kind, current) : idsInRefs(kind);
+    joinInput = { id, orgId, ids };
   }
   return { id, current, guard, entity, upsert, cause: upsert ?? lastEffective, raisesPosition, joinInput };
 }
