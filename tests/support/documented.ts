@@ -81,31 +81,30 @@ function unlistedResponse(
   status: number,
   isPublic: boolean,
 ): Response {
-  const has = (names: string[], required = true) =>
-    Object.fromEntries(
-      names.flatMap((name): [string, Header][] => {
-        const header = headers[name.replaceAll('-', '')];
-        return header ? [[name, { ...header, required: required && header.required }]] : [];
-      }),
-    );
-  const fixed = (value: string, required: boolean): Header => {
-    return { description: '', required, schema: { const: value }, example: value };
+  const described: Response['headers'] = {};
+  const add = (names: string[], isRequired = true) => {
+    for (const name of names) {
+      const header = headers[name.replaceAll('-', '')];
+      if (header) described[name] = { ...header, required: isRequired && header.required };
+    }
   };
-  const hasLimit = [204, 400, 404, 405, 500, 503].includes(status);
-  return {
-    description: '',
-    headers: {
-      ...has(['Request-Id', 'Cache-Control', 'X-Content-Type-Options', 'Strict-Transport-Security']),
-      ...has(['Vary'], !ofParser.includes(status)),
-      ...(isPublic
-        ? { 'Access-Control-Allow-Origin': fixed('*', false) }
-        : has(['Data-As-Of'], ![204, ...ofParser].includes(status))),
-      ...(!isPublic && hasLimit && has(limits, [404, 405].includes(status))),
-      ...(status === 503 && has(['Retry-After'])),
-      ...([204, 405].includes(status) && { Allow: fixed('GET, HEAD, OPTIONS', true) }),
-    },
-    ...(status !== 204 && { content: (responses.OtherError as Required<Response>).content }),
+  const addFixed = (name: string, value: string, required: boolean) => {
+    described[name] = { description: '', required, schema: { const: value }, example: value };
   };
+  add(['Request-Id', 'Cache-Control', 'X-Content-Type-Options', 'Strict-Transport-Security']);
+  add(['Vary'], !ofParser.includes(status));
+  if (isPublic) {
+    addFixed('Access-Control-Allow-Origin', '*', false);
+  } else {
+    add(['Data-As-Of'], ![204, ...ofParser].includes(status));
+    const hasLimit = [204, 400, 404, 405, 500, 503].includes(status);
+    if (hasLimit) add(limits, [404, 405].includes(status));
+  }
+  if (status === 503) add(['Retry-After']);
+  if ([204, 405].includes(status)) addFixed('Allow', 'GET, HEAD, OPTIONS', true);
+  if (status === 204) return { description: '', headers: described };
+  const { content } = responses.OtherError as Required<Response>;
+  return { description: '', headers: described, content };
 }
 
 /** Finds the response that the document describes for an exchange. For HEAD it is the response of GET. */

@@ -14,12 +14,18 @@ const first: GenerationRegistry = {
   history: [],
   generations: [{ number: 1, projectionVersion, state: 'active', since: at(0) }],
 };
-const statesOf = ({ generations }: GenerationRegistry) =>
-  Object.fromEntries(generations.map(({ number, state }) => [number, state]));
-const apply = (
-  registry: GenerationRegistry,
-  ...changes: ((registry: GenerationRegistry) => GenerationRegistry)[]
-) => changes.reduce((before, change) => change(before), registry);
+function statesOf({ generations }: GenerationRegistry) {
+  const states: Record<number, string> = {};
+  for (const { number, state } of generations) states[number] = state;
+  return states;
+}
+
+type RegistryChange = (registry: GenerationRegistry) => GenerationRegistry;
+function apply(registry: GenerationRegistry, ...changes: RegistryChange[]): GenerationRegistry {
+  let changed = registry;
+  for (const change of changes) changed = change(changed);
+  return changed;
+}
 const ready = [
   register(cause(1), {}),
   advance(2, 'building', 'catching-up', cause(2)),

@@ -45,36 +45,40 @@ function randomChanges(random: Random, count: number): Change[] {
 }
 
 /** Every order of a few items. */
-const orders = <T>(items: T[]): T[][] =>
-  items.length < 2
-    ? [items]
-    : items.flatMap((item, index) =>
-        orders(items.toSpliced(index, 1)).map((remaining) => [item, ...remaining]),
-      );
+function orders<T>(items: T[]): T[][] {
+  if (items.length < 2) return [items];
+  const found: T[][] = [];
+  for (const [index, first] of items.entries()) {
+    for (const remaining of orders(items.toSpliced(index, 1))) found.push([first, ...remaining]);
+  }
+  return found;
+}
 
 /** Negative if `a` comes first: by offset within one partition, else by time, and in one millisecond by partition. */
-const byPlace = (a: Position, b: Position) =>
-  a.partition === b.partition
-    ? a.offset - b.offset
-    : a.timestampMs - b.timestampMs || a.partition - b.partition;
+function byPlace(a: Position, b: Position): number {
+  if (a.partition === b.partition) return a.offset - b.offset;
+  if (a.timestampMs !== b.timestampMs) return a.timestampMs - b.timestampMs;
+  return a.partition - b.partition;
+}
+
+/** The latest place of these changes; undefined without a change. */
+function lastOf(changes: Change[]): Position | undefined {
+  const positions = changes.map(({ position }) => position);
+  return positions.sort(byPlace).at(-1);
+}
 
 /** The outcome that the event contract states for these records in any order. */
 function outcome(records: Change[], deletionIsFinal: boolean) {
   const events = records.filter(isEvent);
   const version = Math.max(0, ...events.map((event) => event.version));
   const newest = events.filter((event) => event.version === version);
-  const lastOf = (changes: Change[]) =>
-    changes
-      .map(({ position }) => position)
-      .sort(byPlace)
-      .at(-1);
   const position = lastOf(newest);
   const tombstonePosition = lastOf(records.filter(({ op }) => op === 'tombstone'));
   const deletedByEvent = newest.some(({ op }) => op === 'delete') || undefined;
-  const isDeleted =
-    deletedByEvent ||
-    (tombstonePosition !== undefined && (!position || byPlace(tombstonePosition, position) > 0)) ||
-    (deletionIsFinal && records.some(({ op }) => op !== 'upsert'));
+  const endsWithTombstone =
+    tombstonePosition !== undefined && (!position || byPlace(tombstonePosition, position) > 0);
+  const hasFinalDeletion = deletionIsFinal && records.some(({ op }) => op !== 'upsert');
+  const isDeleted = deletedByEvent || endsWithTombstone || hasFinalDeletion;
   // A tombstone document has the retention of the last state that was the newest when it was read.
   const newestWhenRead = events.filter((event, index) =>
     events.slice(0, index).every(({ version: earlier }) => earlier < event.version),
