@@ -133,14 +133,16 @@ export function openSpan({ groups, lastAt: _lastAt, ...span }: LedgerSpan): Open
 }
 
 export function packSpan({ records, ...span }: OpenSpan): LedgerSpan {
-  const grouped = Map.groupBy(records.values(), ({ reason, detail, generations, isLost, purged }) =>
-    JSON.stringify([reason, detail, generations, isLost, purged?.by]),
-  );
+  const grouped = Map.groupBy(records.values(), groupKeyOf);
   const groups = [...grouped.values()].map((groupRecords) => packGroup(span.from, groupRecords));
   const unapplied = [...records.values()].filter(({ purged }) => purged === null);
   const lastMs = unapplied.reduce((latest, { lastAt }) => Math.max(latest, lastAt.getTime()), 0);
   return { ...span, groups, lastAt: new Date(lastMs) };
 }
+
+/** The records of a group have this in common. */
+const groupKeyOf = ({ reason, detail, generations, isLost, purged }: LedgerRecord): string =>
+  JSON.stringify([reason, detail, generations, isLost, purged?.by]);
 
 const bytesPerRecord = 24;
 

@@ -36,12 +36,11 @@ type SamplerDeps = { control: Db; generation: number; allowanceMs: number; logge
  * commit loop.
  */
 export function createSampler({ control, generation, allowanceMs, logger }: SamplerDeps) {
-  let savedInterval = -1;
+  let savedInterval: number | null = null;
   const save = async (interval: number, at: Date, watermark: Date) => {
     const sum = { $group: { _id: null, applied: { $sum: '$applied.position' } } };
-    const [found] = await progressOf(control)
-      .aggregate<{ applied: number }>([{ $match: { generation } }, sum])
-      .toArray();
+    const pipeline = [{ $match: { generation } }, sum];
+    const [found] = await progressOf(control).aggregate<{ applied: number }>(pipeline).toArray();
     const sample = {
       generation,
       at,
@@ -56,8 +55,10 @@ export function createSampler({ control, generation, allowanceMs, logger }: Samp
   return async (at: Date, watermark: Date): Promise<void> => {
     const interval = Math.floor(at.getTime() / sampleEveryMs);
     if (interval === savedInterval) return;
-    await save(interval, at, watermark).catch((error: unknown) => {
+    try {
+      await save(interval, at, watermark);
+    } catch (error) {
       logger.warn({ error }, 'could not save a sample for the console');
-    });
+    }
   };
 }

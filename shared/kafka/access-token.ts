@@ -109,10 +109,12 @@ const withoutLength = {
 
 async function requestToken({ url, clientId, clientSecret, scope }: TokenSettings) {
   const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
+  const body = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (scope) body.set('scope', scope);
   const options = {
     method: 'POST',
     headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) }),
+    body,
     signal: AbortSignal.timeout(timeoutMs),
   };
   const response = await fetch(url, options).catch((error: Error) => {

@@ -43,15 +43,13 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
 
 function encodeRequest(wanted: WantedEpochs): Encoder {
   const partitions = [...wanted].map(([key, epochs]) => ({ ...parsePartitionKey(key), ...epochs }));
-  const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, topicPartitions]) =>
-    createEncoder()
-      .writeString(topic)
-      .writeArray(
-        topicPartitions.map(({ partition, leaderEpoch, epoch }) =>
-          createEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
-        ),
-      ),
-  );
+  const topics: Encoder[] = [];
+  for (const [topic, topicPartitions] of Map.groupBy(partitions, (partition) => partition.topic)) {
+    const encoded = topicPartitions.map(({ partition, leaderEpoch, epoch }) =>
+      createEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
+    );
+    topics.push(createEncoder().writeString(topic).writeArray(encoded));
+  }
   return createEncoder().writeInt32(consumerId).writeArray(topics);
 }
 

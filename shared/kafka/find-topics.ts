@@ -23,15 +23,19 @@ const unknownTopic = 3;
 /** Asks every live broker for the topics by name, because a broker that has just started may not know them yet. */
 export async function findTopics(cluster: AskedCluster, topics: string[]): Promise<FoundTopics> {
   await cluster.refreshMetadata();
-  const answers = await Promise.allSettled(
-    cluster.getNodeIds().map(async (nodeId) => readMetadata(await cluster.findBroker({ nodeId }), topics)),
-  );
+  const asking = cluster.getNodeIds().map(async (nodeId) => {
+    const broker = await cluster.findBroker({ nodeId });
+    return readMetadata(broker, topics);
+  });
+  const answers = await Promise.allSettled(asking);
   const metadata = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-  const topicsWith = (matches: (errorCode: number) => boolean) =>
-    new Set(metadata.filter(({ errorCode }) => matches(errorCode)).map(({ topic }) => topic));
-  const refused = topicsWith((errorCode) => errorCode === topicAuthorizationFailed);
-  // A topic with any other error exists.
-  const existing = topicsWith((errorCode) => ![unknownTopic, topicAuthorizationFailed].includes(errorCode));
+  const refused = new Set<string>();
+  const existing = new Set<string>();
+  for (const { topic, errorCode } of metadata) {
+    if (errorCode === topicAuthorizationFailed) refused.add(topic);
+    // A topic with any other error exists.
+    else if (errorCode !== unknownTopic) existing.add(topic);
+  }
   const absent = topics.filter((topic) => !existing.has(topic));
   const missing = absent.filter((topic) => !refused.has(topic));
   const failed = answers.find((answer) => answer.status === 'rejected');
