@@ -5,10 +5,11 @@ import { type BenchEnvironment, withEnvironment } from './environment.ts';
 export type ReportOptions = { quick: boolean; rounds: number; writeDocs: boolean };
 
 /** Renders a table in Markdown. The first cell of a row is a text, and the others are figures. */
-export const table = (headings: string[], rows: string[][]): string =>
-  [headings, headings.map((_, column) => (column === 0 ? '---' : '--:')), ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
+export function table(headings: string[], rows: string[][]): string {
+  const alignments = headings.map((_, column) => (column === 0 ? '---' : '--:'));
+  const lines = [headings, alignments, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return lines.join('\n');
+}
 
 const page = 'docs/benchmarks.md';
 

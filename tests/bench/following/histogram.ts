@@ -21,10 +21,9 @@ export function readHistogram(text: string, name: string, label: string): Map<st
 
 /** The observations between two readings. */
 export function observedBetween(before = noObservations(), after = noObservations()): Observed {
-  const upTo = [...after.upTo].map(
-    ([bound, count]) => [bound, count - (before.upTo.get(bound) ?? 0)] as const,
-  );
-  return { count: after.count - before.count, sum: after.sum - before.sum, upTo: new Map(upTo) };
+  const upTo = new Map<number, number>();
+  for (const [bound, count] of after.upTo) upTo.set(bound, count - (before.upTo.get(bound) ?? 0));
+  return { count: after.count - before.count, sum: after.sum - before.sum, upTo };
 }
 
 /**
