@@ -24,7 +24,10 @@ describe('dead-letters commands on a terminal', () => {
 
   const count = async () => (await deadLetters()).length;
 
-  /** Runs the command on a terminal of its own, and presses keys once it asks. Returns its exit code and the screen. */
+  /**
+   * Runs the command on a terminal of its own, which `script` opens, and presses keys once it asks. Returns its exit
+   * code and the screen.
+   */
   const onTerminal = (words: string, keys = '') =>
     new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       const cli = `${process.execPath} services/cli/main.ts dead-letters ${words}`;
@@ -43,7 +46,7 @@ describe('dead-letters commands on a terminal', () => {
       child.once('close', (code) => resolve({ code, screen }));
     });
 
-  test('purge deletes the dead letters after the answer Yes to their number', async () => {
+  test('purge deletes the dead letters after the operator has confirmed their number', async () => {
     const { code, screen } = await onTerminal('purge --all', `Yes${enter}`);
     expect(screen).toContain('Delete 2 dead letters for good? No re-drive is possible afterwards. [y/N] ');
     expect(screen).toContain('2 dead letters deleted');

@@ -1,7 +1,11 @@
 import { useProjector } from '../support/use-projector.ts';
 
 /** The attributes of a tag's event as headers: every SDK writes them all, in an order of its own. */
-const ce = (id: string, verb: 'created' | 'deleted', version: number): Record<string, string> => ({
+const cloudEventHeaders = (
+  id: string,
+  verb: 'created' | 'deleted',
+  version: number,
+): Record<string, string> => ({
   ce_specversion: '1.0',
   ce_id: `${id}-${version}`,
   ce_source: '/support/product',
@@ -18,21 +22,21 @@ const completeEvent = (id: string) =>
   `{"specversion":"1.0","id":"${id}-1","source":"/support/product","type":"support.tag.created.v1","subject":"${id}",` +
   `"time":"2026-01-01T00:00:00Z","orgid":"org_1","entityversion":"1","data":${data(id)}}`;
 
-type Written = { value: string; headers: Record<string, string> };
+type WrittenRecord = { value: string; headers: Record<string, string> };
 
 /** The headers and bytes of a creation, by the SDK that writes them. */
-const creations: Record<string, (id: string) => Written> = {
+const creations: Record<string, (id: string) => WrittenRecord> = {
   'Java SDK 4.0.1, binary, data without a content type': (id) => ({
     value: data(id),
-    headers: ce(id, 'created', 1),
+    headers: cloudEventHeaders(id, 'created', 1),
   }),
   'Go SDK 2.16.2, binary, data without a content type': (id) => ({
     value: data(id),
-    headers: Object.fromEntries(Object.entries(ce(id, 'created', 1)).reverse()),
+    headers: Object.fromEntries(Object.entries(cloudEventHeaders(id, 'created', 1)).reverse()),
   }),
   'Java SDK 4.0.1, binary': (id) => ({
     value: data(id),
-    headers: { ...ce(id, 'created', 1), 'content-type': 'application/json' },
+    headers: { ...cloudEventHeaders(id, 'created', 1), 'content-type': 'application/json' },
   }),
   'Python SDK, cloudevents.v1.kafka.to_structured': (id) => ({
     value: completeEvent(id),
@@ -41,7 +45,7 @@ const creations: Record<string, (id: string) => Written> = {
   'Spring, ce_datacontenttype in place of a content type': (id) => ({
     value: data(id),
     headers: {
-      ...ce(id, 'created', 1),
+      ...cloudEventHeaders(id, 'created', 1),
       ce_datacontenttype: 'application/json',
       contentType: '"application/json"',
     },
@@ -67,33 +71,35 @@ const deletions: Record<string, string | null> = {
 
 describe('records of CloudEvents SDKs', () => {
   const { send, applied, find, deadLetters, cli } = useProjector();
-  const ids = (rows: object, prefix: string) =>
-    Object.keys(rows).map((row, index) => [row, `${prefix}_${index}`] as const);
-
   test('are applied in every form', async () => {
-    const written = ids(creations, 'tag');
-    for (const [row, id] of written) await send('tag', { key: id, value: '', ...creations[row]?.(id) });
+    const written = Object.entries(creations).map(([form, write], index) => {
+      const id = `tag_${index}`;
+      return { form, id, record: write(id) };
+    });
+    for (const { id, record } of written) await send('tag', { key: id, ...record });
     await applied();
     expect(await deadLetters()).toEqual([]);
-    const stored = await Promise.all(written.map(async ([row, id]) => [row, (await find('tag', id))?.state]));
-    expect(stored).toEqual(written.map(([row, id]) => [row, { id, name: 'Billing' }]));
+    for (const { form, id } of written) {
+      const state = (await find('tag', id))?.state;
+      expect({ form, state }).toEqual({ form, state: { id, name: 'Billing' } });
+    }
   });
 
   test('delete entities in every form', async () => {
-    const written = ids(deletions, 'gone');
-    for (const [, id] of written)
-      await send('tag', { key: id, value: data(id), headers: ce(id, 'created', 1) });
-    for (const [row, id] of written)
-      await send('tag', { key: id, value: deletions[row] ?? null, headers: ce(id, 'deleted', 2) });
+    const written = Object.entries(deletions).map(([form, value], index) => {
+      return { form, value, id: `gone_${index}` };
+    });
+    for (const { id } of written)
+      await send('tag', { key: id, value: data(id), headers: cloudEventHeaders(id, 'created', 1) });
+    for (const { id, value } of written)
+      await send('tag', { key: id, value, headers: cloudEventHeaders(id, 'deleted', 2) });
     await applied();
     expect(await deadLetters()).toEqual([]);
-    const stored = await Promise.all(
-      written.map(async ([row, id]) => {
-        const document = await find('tag', id);
-        return [row, document?.version, document?.state, document?.tombstonePosition];
-      }),
-    );
-    expect(stored).toEqual(written.map(([row]) => [row, 2, undefined, undefined]));
+    for (const { form, id } of written) {
+      const { version, state, tombstonePosition } = (await find('tag', id)) ?? {};
+      const expected = { form, version: 2, state: undefined, tombstonePosition: undefined };
+      expect({ form, version, state, tombstonePosition }).toEqual(expected);
+    }
   });
 
   test('of neither content mode are rejected with the missing header', async () => {
