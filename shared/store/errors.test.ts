@@ -134,6 +134,15 @@ describe('an error of MongoDB', () => {
   });
 });
 
+test('the fix of a refused certificate names the options and the certificates to check', () => {
+  expect(classifyStoreError(ofNode('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'))).toEqual({
+    errorClass: 'refuses-connection',
+    fix:
+      "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, " +
+      'which may have been renewed',
+  });
+});
+
 describe('an overloaded MongoDB', () => {
   const labelled = answered(999_999, 'refused', ['SystemOverloadedError']);
 

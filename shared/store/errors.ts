@@ -36,8 +36,8 @@ const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH',
 const lookUpCalls = /^(?:query[A-Z]|getaddrinfo$)/;
 
 const certificateFix =
-  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificateFix, which " +
-  'may have been renewed';
+  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, " +
+  'which may have been renewed';
 
 const otherReplicaSetFix = (name: string) =>
   `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
