@@ -139,7 +139,7 @@ describe('the sweeper of a projector', () => {
     });
   });
 
-  test('starts the next sweep without waiting for a sweep that makes no progress', async () => {
+  test('does not wait for a sweep that makes no progress, and ignores the later end of that sweep', async () => {
     await model.setWatermark();
     const metrics = createMetrics();
     const reasons: (string | null)[] = [];
@@ -157,7 +157,10 @@ describe('the sweeper of a projector', () => {
     await eventually(async () => (await metrics.sweepFailing.get()).values[0]?.value === 1);
     await eventually(() => /^sweep \d/.test(reasons.at(-1) ?? ''));
     hanging.resolve([]);
+    const sweepsBefore = sweeps;
+    await eventually(() => sweeps > sweepsBefore + 2);
     await sweeper.stop();
+    expect(reasons).not.toContain(null);
   });
 
   test('stops within a page of a long sweep', async () => {

@@ -92,36 +92,36 @@ export type SweeperTimes = {
   nowMs?: () => number;
 };
 
+/** A sweep that has begun. */
+type Sweep = { startMs: number; isComplete: boolean };
+
 /**
  * Decides when a sweep is due, and whether it is complete: the first one, the next one after an unfinished purge, and
  * one a day.
  */
 function createSchedule({ intervalMs = 300_000, nowMs = () => performance.now() }: SweeperTimes) {
-  let startMs = 0;
   let nextMs = 0;
   let nextCompleteMs = 0;
   let isUnfinished = true;
-  let isComplete = true;
-  /** Returns when the next sweep is due, if the current one ends now. */
-  const nextAfter = (everyMs: number) => {
+  /** Returns when the next sweep is due, if one that began at `startMs` ends now. */
+  const nextAfter = (startMs: number, everyMs: number) => {
     const pauseMs = (nowMs() - startMs) / completeSweepsShare;
     return startMs + Math.max(everyMs, pauseMs);
   };
   return {
     isDue: () => nowMs() >= nextMs,
-    /** Begins a sweep. Returns whether it must be complete. */
-    begin: (): boolean => {
-      startMs = nowMs();
+    begin: (): Sweep => {
+      const startMs = nowMs();
       nextMs = startMs + intervalMs;
-      isComplete = isUnfinished || startMs >= nextCompleteMs;
+      const isComplete = isUnfinished || startMs >= nextCompleteMs;
       isUnfinished = true;
-      return isComplete;
+      return { startMs, isComplete };
     },
     /** Called once the purge of the sweep has succeeded. */
-    end: () => {
+    end: ({ startMs, isComplete }: Sweep) => {
       isUnfinished = false;
-      if (isComplete) nextCompleteMs = nextAfter(dayMs);
-      else nextMs = nextAfter(intervalMs);
+      if (isComplete) nextCompleteMs = nextAfter(startMs, dayMs);
+      else nextMs = nextAfter(startMs, intervalMs);
     },
     /** Called while another projector sweeps, which may leave a sweep unfinished. */
     leave: () => {
@@ -137,7 +137,8 @@ function createSchedule({ intervalMs = 300_000, nowMs = () => performance.now() 
  *   eraseSince       erases the dead letters of deleted entities: Invariant 14 in docs/internals/retention.md
  *   sweepApplied     purges the data whose retention had passed at the watermark: Invariant 12
  *
- * A complete sweep reads all conversations and all dead letters with bytes.
+ * A complete sweep reads all conversations and all dead letters with bytes. A sweep that ends after it has
+ * counted as stalled changes neither the schedule nor the outcome.
  */
 export function startSweeper(deps: SweeperDeps, times: SweeperTimes = {}): Repeating {
   const { pollMs = 5_000, stalledAfterMs = 600_000 } = times;
@@ -146,20 +147,22 @@ export function startSweeper(deps: SweeperDeps, times: SweeperTimes = {}): Repea
   const outcome = createOutcomeReport(deps);
   /** By MongoDB's clock: the next sweep looks for bytes that were stored since then. */
   let deadLettersSince = beginning;
-  const eraseDeadLetters = async (run: RepeatedRun, isComplete: boolean) => {
+  const eraseDeadLetters = async (run: RepeatedRun, { isComplete }: Sweep) => {
     const since = isComplete ? beginning : deadLettersSince;
     const startedAt = deps.now();
     // If the erasure fails, the next sweep reads all dead letters.
     deadLettersSince = beginning;
     await eraseSince({ ...deps, ...run }, since);
+    run.signal.throwIfAborted();
     // A worker takes `storedAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
   };
-  const purge = async (run: RepeatedRun, isComplete: boolean) => {
-    const purged = await sweepApplied({ ...deps, ...run, isComplete });
+  const purge = async (run: RepeatedRun, current: Sweep) => {
+    const purged = await sweepApplied({ ...deps, ...run, isComplete: current.isComplete });
     if (purged.conversations + purged.messages > 0)
       deps.logger.info(purged, 'purged data past its retention');
-    schedule.end();
+    run.signal.throwIfAborted();
+    schedule.end(current);
   };
   const sweepIfOwner = async ({ signal, onProgress }: RepeatedRun) => {
     if (!deps.isOwner()) {
@@ -168,14 +171,14 @@ export function startSweeper(deps: SweeperDeps, times: SweeperTimes = {}): Repea
       return;
     }
     if (!schedule.isDue()) return;
-    const isComplete = schedule.begin();
+    const current = schedule.begin();
     await outcome.takeOver();
     const run = { signal: AbortSignal.any([stopping.signal, signal]), onProgress };
     try {
-      await eraseDeadLetters(run, isComplete);
+      await eraseDeadLetters(run, current);
     } finally {
       // Expired data must be purged even if MongoDB cannot read a document that a dead letter names.
-      await purge(run, isComplete);
+      await purge(run, current);
     }
     outcome.succeed();
   };
