@@ -220,6 +220,9 @@ test.each<[fact: string, state: Facts, rule: string, prevented: string[], text: 
 test('the lag of a generation counts from the start of its first projector', () => {
   const missed = (changes: Changes) =>
     evaluated(alone(changes, keptFor(168))).names.filter((name) => name.startsWith('tomb'));
+  const { startedAt: _startedAt, ...unstarted } = { ...active.generation, since: before(200 * 3_600) };
+  const unfollowed: GenerationFacts = { ...active, watermark: null, generation: unstarted };
+  expect(evaluated(facts([unfollowed], keptFor(168))).names).toEqual([]);
   const startedAt = (hours: number) => ({ startedAt: before(hours * 3_600) });
   expect(missed({ watermark: before(199 * 3_600), generation: startedAt(200) })).toEqual(['tombstones bad']);
   expect(missed({ watermark: new Date(0), generation: startedAt(1) })).toEqual([]);

@@ -98,7 +98,7 @@ describe('a projector that follows the registry', () => {
     expect(applied).toEqual([{ ownGeneration: 'ready', active: 1, oneAtATime: false }]);
   });
 
-  /** A build that lacks one of five records, and whose watermark lags by 8 hours, 3 hours after its registration. */
+  /** A build that lacks one of five records, and whose watermark lags by 8 hours, 3 hours after its start. */
   const storeBuild = async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, low: 0, end: 5 }];
@@ -180,7 +180,7 @@ describe('a projector that follows the registry', () => {
     });
   });
 
-  test('stores the longest lag of a build since its registration', async () => {
+  test('stores the longest lag of a build since its start', async () => {
     const build = await storeBuild();
     await build.loadLast();
     await following(async () => {

@@ -13,6 +13,9 @@ import { publish, runProjector } from '../support/test-environment.ts';
 import { generation, longAgo, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
+const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+/** A generation that no projector has followed yet. */
+const { startedAt: _startedAt, ...unstarted } = generation(1, 'active');
 
 /** Runs a projector while `use` runs. `errors` are the lines that it logs. */
 async function withProjector(
@@ -64,9 +67,8 @@ test('a build loads the log up to its end at the start, and then applies the lat
 });
 
 test('a generation misses no tombstone while it waits for its first projector', async () => {
-  // No projector has followed the generation yet.
-  const { startedAt: _startedAt, ...unstarted } = generation(1, 'active');
-  await rebuild.storeGenerations([unstarted]);
+  // The generation waits for longer than Kafka keeps tombstones.
+  await rebuild.storeGenerations([{ ...unstarted, since: daysAgo(8) }]);
   await rebuild.forgetProgress();
   const findMissedTombstones = async () => {
     const { generations } = await rebuild.status({ now: async () => new Date() });
@@ -87,7 +89,7 @@ test('a generation misses no tombstone while it waits for its first projector', 
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
     // The lag counts from the start of the first projector. The start of a later projector does not move it.
     const started = active?.startedAt;
-    expect(started?.getTime()).toBeGreaterThan(Date.now() - 24 * 3_600_000);
+    expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
     await changeRegistry(rebuild.control, storeStart(1, new Date()));
     expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
   });
@@ -105,10 +107,11 @@ describe('without the right to read how long Kafka keeps tombstones', () => {
   });
   const logger = pino({ level: 'silent' });
   const lagStart = () => recordAbsence({ ...deps(), logger, now: () => present });
-  beforeEach(() => rebuild.storeGenerations([generation(1, 'active')]));
+  beforeEach(() => rebuild.storeGenerations([{ ...unstarted, since: longAgo }]));
 
-  test('the lag of a generation counts from its registration', async () => {
-    expect(await lagStart()).toEqual(longAgo);
+  test('the lag of a generation counts from now if no projector has started', async () => {
+    expect(await lagStart()).toEqual(present);
+    expect((await rebuild.registry()).generations).toMatchObject([{ startedAt: present }]);
   });
 
   test('the lag of a generation counts from its first projector once one has started', async () => {
@@ -120,7 +123,6 @@ describe('without the right to read how long Kafka keeps tombstones', () => {
 test('a projector stores the lag that grew while no projector was running', async () => {
   // No projector has followed the generation for eight days, in which a topic was created again.
   const [topic = ''] = rebuild.topics;
-  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
   await rebuild.storeGenerations([generation(1, 'active', { startedAt: daysAgo(20) })]);
   await rebuild.setWatermark(1, daysAgo(8));
   await rebuild.recreateTopic(1, topic);

@@ -93,7 +93,7 @@ describe('the lag of a topic in seconds', () => {
       95,
     ],
     [
-      'counts from the registration of a new generation',
+      'counts from the start of a new generation',
       { watermarkAge: 1e6, completeTo: new Date(0), startedAt: secondsAgo(30) },
       30,
     ],
