@@ -7,12 +7,15 @@ import { matching } from '../support/matchers.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('a projector', () => {
-  const projector = useProjector({ projectors: 0 });
+  const projector = useProjector({ projectors: 0, each: true });
   const { environment, topic, publish, applied, find, deadLetters, start } = projector;
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const logged: Record<string, unknown>[] = [];
   const logger = pino({ level: 'error' }, { write: (line) => logged.push(JSON.parse(line) as never) });
-  beforeAll(() => start({ logger }));
+  beforeEach(async () => {
+    logged.length = 0;
+    await start({ logger });
+  });
 
   /** An event in structured mode whose data is in base64, with changes of its attributes. */
   const inBase64 = (event: Event, changes: { type?: string } = {}) => {
@@ -21,11 +24,6 @@ describe('a projector', () => {
     const data_base64 = Buffer.from(JSON.stringify(data)).toString('base64');
     return { key, headers, value: JSON.stringify({ ...attributes, ...changes, data_base64 }) };
   };
-  const redriveAll = async () => {
-    const { text } = await cli('redrive', '--all');
-    return text;
-  };
-
   test('applies seven million characters of base64 or names them in a dead letter', async () => {
     const content = 'x'.repeat(5_500_000);
     const message = (id: string, fields = {}) =>
@@ -52,8 +50,8 @@ describe('a projector', () => {
       { $set: { 'state.updatedAt': updatedAt } },
     );
 
-  test('stores a dead letter for a record whose join throws', async () => {
-    await cli('purge', '--all', '--yes');
+  /** Publishes three tickets. The join of `ti_bad` throws. */
+  const publishTickets = async () => {
     await publish(created('channel', 'chan_1'));
     await publish(created('conversation', 'conv_1', { ticketId: 'ti_bad', channelId: 'chan_1' }));
     await applied();
@@ -61,6 +59,10 @@ describe('a projector', () => {
     await setUpdatedAt('canary');
     await publish(...['ti_1', 'ti_bad', 'ti_3'].map((id) => created('ticket', id)));
     await applied();
+  };
+
+  test('stores a dead letter for a record whose join throws', async () => {
+    await publishTickets();
     for (const id of ['ti_1', 'ti_3']) expect(await find('ticket', id)).not.toBeNull();
     expect(await deadLetters()).toMatchObject([
       {
@@ -76,7 +78,12 @@ describe('a projector', () => {
     expect(JSON.stringify(logged)).not.toContain('canary');
   });
 
-  test('applies that record by a redrive once its join no longer throws', async () => {
+  test('applies such a record by a redrive once its join no longer throws', async () => {
+    const redriveAll = async () => {
+      const { text } = await cli('redrive', '--all');
+      return text;
+    };
+    await publishTickets();
     expect(await redriveAll()).toContain('projector_error: join: the code throws TypeError');
     await setUpdatedAt(new Date('2026-01-01T00:00:00Z'));
     expect(await redriveAll()).toContain('1 dead letter: 1 applied');

@@ -77,8 +77,10 @@ describe('the size of the stored bytes of each topic', () => {
     await ensureDeadLetterIndexes(opened.control);
     await recordBytesOf(opened.control).insertOne({ _id: 'one', topic, size: 1 } as never);
     const explained = await recordBytesOf(opened.control).aggregate(sizesPipeline).explain('executionStats');
-    const counts = JSON.stringify(explained).match(/"totalDocsExamined":\d+/g) ?? [];
-    // The stand-in does not count the documents, so it has no counts to check.
-    for (const count of counts) expect(count).toBe('"totalDocsExamined":0');
+    const plan = JSON.stringify(explained);
+    const counts = plan.match(/totalDocsExamined/g) ?? [];
+    const zeros = plan.match(/"totalDocsExamined":0\b/g) ?? [];
+    // The plan of the stand-in has no count.
+    expect(zeros).toHaveLength(counts.length);
   });
 });
