@@ -10,7 +10,13 @@ const child = (id: string, ticketId: unknown): Child => ({
 });
 
 test('the read finds each family although an edit has replaced the parent id of a child by a list', async () => {
-  const children = [child('a', 'ti_1'), child('b', 'ti_2'), child('c', ['ti_1', 'ti_2'])];
+  // In the order of the index, which sorts a list by its smallest element. The first read ends with the list.
+  const children = [
+    ...['a', 'b', 'c', 'd', 'e'].map((id) => child(id, 'ti_1')),
+    child('f', ['ti_1', 'ti_2']),
+    child('g', 'ti_2'),
+    child('h', 'ti_3'),
+  ];
   const read: ReadChildren = async (filter, _order, max) => {
     const { $in: wanted } = (filter as { 'state.ticketId': { $in: string[] } })['state.ticketId'];
     // MongoDB matches a list if it matches one of its elements.
@@ -18,11 +24,16 @@ test('the read finds each family although an edit has replaced the parent id of 
       const ticketIds = [state?.ticketId].flat() as string[];
       return ticketIds.some((id) => wanted.includes(id));
     };
-    return children.filter(matches).slice(-max);
+    return children.filter(matches).slice(0, max);
   };
-  const parents = new Map(['ti_1', 'ti_2'].map((id) => [id, 'org_1']));
-  const by = { parentField: 'ticketId', max: 1 };
+  const parents = new Map(['ti_1', 'ti_2', 'ti_3'].map((id) => [id, 'org_1']));
+  const by = { parentField: 'ticketId', max: 2 };
   const { children: found, remaining } = await readFirstChildren(read, by, parents);
   expect(remaining).toEqual([]);
-  expect([...found.keys()].filter((id) => parents.has(id)).length).toBeLessThanOrEqual(2);
+  const families = [...found].map(([id, family]) => ({ id, children: family.map(({ _id }) => _id) }));
+  expect(families.filter(({ id }) => parents.has(id))).toEqual([
+    { id: 'ti_1', children: ['a', 'b'] },
+    { id: 'ti_2', children: ['g'] },
+    { id: 'ti_3', children: ['h'] },
+  ]);
 });
