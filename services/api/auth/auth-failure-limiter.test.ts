@@ -10,10 +10,10 @@ test('the log names an address at its limit once in each window', () => {
     nowMs: () => clock.nowMs,
     logger: { warn } as unknown as Logger,
   });
-  const fail = (address: string, times: number) => {
-    for (let failure = 0; failure < times; failure += 1) limiter.consume(address);
-  };
-  fail('192.0.2.1', 2);
+  /** Fails so many times. Returns whether the limiter admits each of the failures. */
+  const fail = (address: string, times: number) =>
+    Array.from({ length: times }, () => limiter.consume(address).admitted);
+  expect(fail('192.0.2.1', 2)).toEqual([true, true]);
   expect(logged()).toEqual([]);
   fail('192.0.2.1', 10);
   fail('2001:db8::/64', 10);

@@ -1,8 +1,9 @@
-import { bufferedLengthMax } from '../http/send-answer.ts';
 import { listEnvelope } from './list-envelope.ts';
 import { type ItemWriter, streamPage } from './list-page.ts';
 
 const url = '/v1/letters';
+/** A list is sent only once its first 256 K characters have been read. */
+const heldLength = 262_144;
 const cursorOf = (sortKey: string) => `after ${sortKey}`;
 const cursorAfter = (sortKey: string | null) => (sortKey === null ? null : cursorOf(sortKey));
 const present = (id: string) => ({ id });
@@ -36,7 +37,7 @@ async function writeList(
   let known: string | null = null;
   for await (const chunk of chunks) {
     text += chunk;
-    if (text.length > bufferedLengthMax) known ??= readNextCursor();
+    if (text.length > heldLength) known ??= readNextCursor();
   }
   return { text, known };
 }
