@@ -74,8 +74,8 @@ describe('a stack that another process holds', () => {
     await holding({ kafkaPort: port }, async () => {
       const { code, stdout } = await run('status');
       const [kafkaLine, storeLine] = stdout.split('\n');
-      expect(kafkaLine).toMatch(/^Kafka +running /);
-      expect(storeLine).toMatch(/^MongoDB 8\.0\.32 +not running /);
+      expect(kafkaLine).toMatch(/^Kafka {2}running /);
+      expect(storeLine).toMatch(/^MongoDB 8\.0\.32 {2}not running /);
       expect(code).toBe(1);
       expect(await run('env')).toMatchObject({ code: 1, stdout: '' });
     });

@@ -18,7 +18,7 @@ describe('topics create', () => {
   test('waits until every broker knows a new topic', async () => {
     const prefix = `${testEnvironment.name}-slow.`;
     const ticketTopic = topicOf('ticket', prefix);
-    let refusalsLeft = 2;
+    let requests = 0;
     const slow: Admin = {
       ...testEnvironment.admin,
       // If kafkajs waits for the leaders, it asks for them once, and fails if a broker does not know the topic.
@@ -28,16 +28,14 @@ describe('topics create', () => {
         return isCreated;
       },
       fetchTopicOffsets: async (topic) => {
-        if (topic === ticketTopic && refusalsLeft > 0) {
-          refusalsLeft -= 1;
-          throw unknownTopic();
-        }
+        if (topic === ticketTopic) requests += 1;
+        if (topic === ticketTopic && requests <= 2) throw unknownTopic();
         return testEnvironment.admin.fetchTopicOffsets(topic);
       },
     };
     const output = await createTopics(slow, prefix, { partitions: 2 });
     expect(output).toContain(`${ticketTopic}: created, 2 partitions`);
-    expect(refusalsLeft).toBe(0);
+    expect(requests).toBeGreaterThanOrEqual(3);
   });
 
   test('leaves an existing topic unchanged', async () => {
