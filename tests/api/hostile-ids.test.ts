@@ -264,11 +264,11 @@ describe('the counters of a process', () => {
     use.add(caller, 5);
     bytes.record(caller.orgId, 'ticket', { replyItems: 1, replyBytes: 1_000 });
     limiter.consume(caller.keyId);
-    expect(use.of(sameText)).toEqual({ all: 5, org: 0, key: 0 });
-    expect(use.of(sameOrganization)).toEqual({ all: 5, org: 5, key: 0 });
+    expect(use.of(sameText)).toEqual({ byAll: 5, byOrganization: 0, byKey: 0 });
+    expect(use.of(sameOrganization)).toEqual({ byAll: 5, byOrganization: 5, byKey: 0 });
     expect(bytes.estimate(sameText.orgId, { kind: 'ticket', items: 21 })).toBe(replyBytesMax);
     for (const { keyId } of [sameText, sameOrganization]) expect(limiter.consume(keyId).remaining).toBe(1);
     use.add(caller, -5);
-    expect(use.of(caller)).toEqual({ all: 0, org: 0, key: 0 });
+    expect(use.of(caller)).toEqual({ byAll: 0, byOrganization: 0, byKey: 0 });
   });
 });

@@ -4,8 +4,8 @@ import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
+import type { ReadDeadLetter, RedriveResult } from './preview-redrive.ts';
 import type { ReadRecords } from './read-records.ts';
-import type { ReadDeadLetter, RedriveResult } from './redrive.ts';
 
 /** Dead letters with their records, and dead letters whose bytes neither MongoDB nor the log has. */
 type ReadBatch = { readable: ReadDeadLetter[]; refused: RedriveResult[] };

@@ -1,16 +1,19 @@
 import type { Db } from 'mongodb';
 import { projectionVersion, RebuildRefused } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
+import { readProgress } from '../../../shared/control/progress.ts';
 import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
+import type { RedriveResult } from './preview-redrive.ts';
 import { readDeadLetters } from './read-parts.ts';
 import type { ReadRecords } from './read-records.ts';
-import { type ReadDeadLetter, redrive, type RedriveDeps, type RedriveResult } from './redrive.ts';
+import { redrive, type RedriveDeps } from './redrive.ts';
 import { countSelected, readSelected } from './select.ts';
 import type { Selection } from './selection.ts';
 
@@ -82,11 +85,12 @@ export async function redriveSelected(
   for await (const records of readSelected(deps.control, selection)) {
     try {
       for await (const { readable, refused } of readDeadLetters(deps, records)) {
-        const outcomes = await redriveOnTargets(deps, readable, { dryRun });
+        const outcomes = await redrive(await redriveTargets(deps), readable, { dryRun });
         const results = readable.map((letter) => outcomes.get(letter.id) ?? refuseOtherVersion(letter));
         addToSummary([...results, ...refused]);
       }
     } catch (error) {
+      if (error instanceof RebuildRefused) throw error;
       const chunk = records[0] ? ` starting at ${recordId(records[0])}` : '';
       throw new Error(
         `${counted(records.length, 'dead letter')}${chunk}: ${errorMessage(error)}. Done before: ` +
@@ -111,49 +115,24 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
     throw new RebuildRefused(
       `generation ${unstarted.number} needs the records too, but has no collections yet: start its projectors`,
     );
-  return targets.map(({ number: generation }) => ({
-    control,
-    generation,
-    store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
-    prefix: config.TOPIC_PREFIX,
-    tombstoneDays: config.TOMBSTONE_DAYS,
-    now: () => at,
-  }));
+  return Promise.all(
+    targets.map(async ({ number: generation }) => ({
+      control,
+      generation,
+      isPast: await readIsPast(control, generation),
+      store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
+      prefix: config.TOPIC_PREFIX,
+      tombstoneDays: config.TOMBSTONE_DAYS,
+      now: () => at,
+    })),
+  );
 }
 
-/**
- * Re-drives the dead letters that some target lacks, on every target: one that is not listed may be unable to read a
- * record that Kafka has lost (Invariant 17). It comes first, because a crash after a dead letter is closed would leave
- * it without the record. Returns the worst outcome of each dead letter, which stays if a generation refuses it.
- */
-async function redriveOnTargets(
-  deps: RedriveSelectedDeps,
-  readable: ReadDeadLetter[],
-  options: { dryRun: boolean },
-) {
-  const targets = await redriveTargets(deps);
-  const lacks = ({ generation }: RedriveDeps, { entry }: ReadDeadLetter) =>
-    entry.generations.includes(generation);
-  const open = readable.filter((letter) => targets.some((target) => lacks(target, letter)));
-  const worstResults = new Map<string, RedriveResult>();
-  const severity = { superseded: 0, applied: 1, refused: 2 };
-  const redriveOn = async (target: RedriveDeps, letters: ReadDeadLetter[]) => {
-    for (const result of await redrive(target, letters, options)) {
-      const worst = worstResults.get(result.id);
-      const isWorse = !worst || severity[result.outcome] > severity[worst.outcome];
-      if (isWorse) worstResults.set(result.id, result);
-    }
-  };
-  for (const target of targets) {
-    const notListed = open.filter((letter) => !lacks(target, letter));
-    await redriveOn(target, notListed);
-  }
-  const accepted = open.filter(({ id }) => worstResults.get(id)?.outcome !== 'refused');
-  for (const target of targets) {
-    const listed = accepted.filter((letter) => lacks(target, letter));
-    await redriveOn(target, listed);
-  }
-  return worstResults;
+async function readIsPast(control: Db, generation: number): Promise<RedriveDeps['isPast']> {
+  const progress = await readProgress(control, generation);
+  const positions = new Map(progress.map((saved) => [partitionKey(saved), saved.applied.position]));
+  // The offsets of a lost record belong to a log that no generation reads any more.
+  return (entry) => entry.isLost || entry.offset < (positions.get(partitionKey(entry)) ?? 0);
 }
 
 /** Refuses a dead letter that only generations of another release lack. */

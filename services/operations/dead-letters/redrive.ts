@@ -2,60 +2,104 @@ import type { Db } from 'mongodb';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, rejectRecords, spanIdOf } from '../../../shared/control/ledger.ts';
 import { changeSpans, closeDeadLetters } from '../../../shared/control/ledger-store.ts';
-import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
-import { isCodeError } from '../../../shared/store/code-errors.ts';
-import { parseRecord } from '../../projector/apply/parse-record.ts';
 import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
-import { eraseDeadLetters, findErasures } from '../../projector/dead-letters/erase.ts';
-import type { Change } from '../../projector/events/change.ts';
-import { type Entity, evolve } from '../../projector/materialize/evolve.ts';
+import {
+  eraseDeadLetters,
+  type EraseDeps,
+  type Erasure,
+  findErasures,
+} from '../../projector/dead-letters/erase.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
-import { projections } from '../../projector/projections/projections.ts';
+import { previewRedrive, type ReadDeadLetter, type RedriveResult } from './preview-redrive.ts';
 
 export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'> & {
   control: Db;
   prefix: string;
   generation: number;
+  /** Whether the projectors of the generation have read past the record, so that they do not read it any more. */
+  isPast: (entry: LedgerRecord) => boolean;
+};
+
+/** The dead letters after their records were applied on one generation. Nothing of it is stored yet. */
+type Redriven = {
+  target: RedriveDeps;
+  /** The results, by the id of the dead letter. */
+  results: Map<string, RedriveResult>;
+  /** The rejections of the records that the engine has rejected again, by the id of the dead letter. */
+  rejections: Map<string, Rejection>;
+  /** The dead letters whose records have deleted an entity. */
+  deletions: Set<string>;
+  /** The dead letters to erase, of entities that the records have deleted. */
+  erasures: Erasure[];
 };
 
 /**
- * The result for a dead letter. `applied`: its record changed its entity. `superseded`: the version of the record, or a
- * later one, was already stored. `refused`: the dead letter stays.
- */
-export type RedriveResult = { id: string } & (
-  { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
-);
-
-/** A dead letter with its record, which was read from its stored bytes or from the log. */
-export type ReadDeadLetter = { id: string; entry: LedgerRecord; record: KafkaRecord };
-
-/** A dead letter that was rejected again, with its latest rejection. */
-type StillRejected = { entry: LedgerRecord; rejection: Rejection };
-
-/**
- * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
- * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. For this generation, it closes the
- * dead letters whose effect is durable, and keeps the others with a higher count. A dry run changes nothing and returns
- * the likely outcomes.
+ * Applies dead letters with the parser and the guards of the pipeline, on each target generation that lacks the record,
+ * and on each that has read past it. The latter has applied the record, so nothing changes, or could not read it,
+ * because Kafka had lost it (Invariant 17). A build that is not past the record still reads it in its place in the log.
+ * A redrive commits no offset and may run beside any number of projectors: Invariant 13 in docs/internals/retention.md.
+ *
+ * Closes a dead letter once all these generations have the effect, and keeps the others with a higher count. A crash
+ * before that keeps all of them open. Returns the worst result of each dead letter by its id, without those that no
+ * target lacks. A dry run changes nothing, and returns the likely results.
  */
 export async function redrive(
-  deps: RedriveDeps,
+  targets: RedriveDeps[],
   readable: ReadDeadLetter[],
   { dryRun }: { dryRun: boolean },
-): Promise<RedriveResult[]> {
-  const results: RedriveResult[] = [];
-  for (const [topic, letters] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
-    const kind = kindOfTopic(topic, deps.prefix);
-    if (kind) results.push(...(await redriveKind(deps, kind, letters, dryRun)));
-    else results.push(...letters.map((letter) => refuseUnknownTopic(letter, deps.prefix)));
+): Promise<Map<string, RedriveResult>> {
+  const open = readable.filter((letter) => targets.some((target) => isListed(target, letter)));
+  const redriven: Redriven[] = [];
+  for (const target of targets) {
+    const letters = open.filter((letter) => isListed(target, letter) || target.isPast(letter.entry));
+    redriven.push(await redriveOn(target, letters, dryRun));
   }
-  return results;
+  if (!dryRun) await settle(redriven, open);
+  const worstResults = new Map<string, RedriveResult>();
+  const severity = { superseded: 0, applied: 1, refused: 2 };
+  for (const result of redriven.flatMap(({ results }) => [...results.values()])) {
+    const worst = worstResults.get(result.id);
+    const isWorse = !worst || severity[result.outcome] > severity[worst.outcome];
+    if (isWorse) worstResults.set(result.id, result);
+  }
+  return worstResults;
 }
 
-const refuseUnknownTopic = ({ id, entry: { topic } }: ReadDeadLetter, prefix: string): RedriveResult => ({
+/** Whether a generation lacks the record, as the ledger knows. */
+const isListed = ({ generation }: RedriveDeps, { entry }: ReadDeadLetter): boolean =>
+  entry.generations.includes(generation);
+
+const isRefused = ({ results }: Redriven, { id }: ReadDeadLetter): boolean =>
+  results.get(id)?.outcome === 'refused';
+
+async function redriveOn(
+  target: RedriveDeps,
+  readable: ReadDeadLetter[],
+  dryRun: boolean,
+): Promise<Redriven> {
+  const redriven: Redriven = {
+    target,
+    results: new Map(),
+    rejections: new Map(),
+    deletions: new Set(),
+    erasures: [],
+  };
+  for (const [topic, letters] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
+    const kind = kindOfTopic(topic, target.prefix);
+    if (kind) {
+      await redriveKind(redriven, kind, letters, dryRun);
+    } else {
+      for (const { id, entry } of letters)
+        redriven.results.set(id, refuseUnknownTopic(id, entry, target.prefix));
+    }
+  }
+  return redriven;
+}
+
+const refuseUnknownTopic = (id: string, { topic }: LedgerRecord, prefix: string): RedriveResult => ({
   id,
   outcome: 'refused',
   reason: 'unknown_topic',
@@ -63,28 +107,25 @@ const refuseUnknownTopic = ({ id, entry: { topic } }: ReadDeadLetter, prefix: st
 });
 
 async function redriveKind(
-  deps: RedriveDeps,
+  redriven: Redriven,
   kind: Kind,
   readable: ReadDeadLetter[],
   dryRun: boolean,
-): Promise<RedriveResult[]> {
+): Promise<void> {
   const inLogOrder = readable.toSorted(
     ({ entry: a }, { entry: b }) => a.partition - b.partition || a.offset - b.offset,
   );
-  const expected = await previewRedrive(deps, kind, inLogOrder);
-  if (dryRun) return [...expected.values()];
-  const rejections = await applyDeadLetters(deps, kind, inLogOrder);
-  return inLogOrder.map(({ id, record }) => finalResult(id, rejections.get(record), expected.get(record)));
+  const expected = await previewRedrive(redriven.target, kind, inLogOrder);
+  if (!dryRun) await applyDeadLetters(redriven, kind, inLogOrder);
+  for (const [id, preview] of expected) {
+    redriven.results.set(id, dryRun ? preview : finalResult(preview, redriven.rejections.get(id)));
+  }
 }
 
 /** The result after the redrive. Only the preview knows whether a later version was already stored. */
-function finalResult(
-  id: string,
-  rejection: Rejection | undefined,
-  expected: RedriveResult | undefined,
-): RedriveResult {
-  if (rejection) return { id, outcome: 'refused', ...rejection };
-  return expected?.outcome === 'superseded' ? expected : { id, outcome: 'applied' };
+function finalResult(preview: RedriveResult, rejection: Rejection | undefined): RedriveResult {
+  if (rejection) return { id: preview.id, outcome: 'refused', ...rejection };
+  return preview.outcome === 'superseded' ? preview : { id: preview.id, outcome: 'applied' };
 }
 
 /** The dependencies of the engine for old records, whose later records were applied long ago. */
@@ -99,85 +140,75 @@ const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
   },
 });
 
-/** Applies the dead letters, and closes those whose effect is durable. Returns the rejections of the others. */
-async function applyDeadLetters(
-  deps: RedriveDeps,
-  kind: Kind,
-  readable: ReadDeadLetter[],
-): Promise<Map<KafkaRecord, Rejection>> {
+/** Applies the records, and adds the outcome to `redriven`. Their effect is durable when it returns. */
+async function applyDeadLetters(redriven: Redriven, kind: Kind, readable: ReadDeadLetter[]): Promise<void> {
+  const { target, rejections, deletions, erasures } = redriven;
   const records = readable.map(({ record }) => record);
   const attempt = { signal: new AbortController().signal, onProgress: () => undefined };
-  const engine = engineOf(deps);
-  const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, attempt);
+  const engine = engineOf(target);
+  const chunk = parseChunk(kind, { topic: topicOf(kind, target.prefix), records }, attempt);
   const outcome = await applyChanges(engine, [chunk]);
   const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
-  // Throws if an operator has dropped the generation since the redrive began.
-  const registry = await readRegistry(deps.control);
-  if (registry) generationOf(registry, deps.generation);
-  const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  await storeOutcomes(deps, readable, rejections);
-  await eraseDeadLetters(deps, await findErasures(deps.store, kind, { changes, rejected }));
-  return rejections;
+  const rejectionOf = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
+  const deletedBy = new Set(changes.filter(({ op }) => op !== 'upsert').map(({ position }) => position));
+  for (const { id, record } of readable) {
+    const rejection = rejectionOf.get(record);
+    if (rejection) rejections.set(id, rejection);
+    if (deletedBy.has(record.position)) deletions.add(id);
+  }
+  erasures.push(...(await findErasures(target.store, kind, { changes, rejected })));
 }
 
-/** Stores another rejection of each rejected dead letter, and closes the others. */
-async function storeOutcomes(
-  deps: RedriveDeps,
-  readable: ReadDeadLetter[],
-  rejections: Map<KafkaRecord, Rejection>,
-): Promise<void> {
-  const rejected: StillRejected[] = [];
-  const applied: string[] = [];
-  for (const { id, entry, record } of readable) {
-    const rejection = rejections.get(record);
-    if (rejection) rejected.push({ entry, rejection });
-    else applied.push(id);
+/**
+ * Closes the dead letters whose records every generation has applied, stores the new rejections of the others, and
+ * erases the dead letters of deleted entities. Throws if an operator has dropped a generation since the redrive began.
+ */
+async function settle(redriven: Redriven[], readable: ReadDeadLetter[]): Promise<void> {
+  const [first] = redriven;
+  if (!first) return;
+  const { control } = first.target;
+  const registry = await readRegistry(control);
+  if (registry) redriven.forEach(({ target }) => generationOf(registry, target.generation));
+  const openIds = new Set<string>();
+  for (const onTarget of redriven) {
+    const { target, rejections } = onTarget;
+    const listed = readable.filter((letter) => isListed(target, letter));
+    // Nothing but the open dead letter names the record for a generation that refuses it without being listed.
+    const stays = (letter: ReadDeadLetter) =>
+      isRefused(onTarget, letter) ||
+      redriven.some((other) => !isListed(other.target, letter) && isRefused(other, letter));
+    const closedIds = listed.filter((letter) => !stays(letter)).map(({ id }) => id);
+    await rejectAgain(target, listed, rejections);
+    await closeDeadLetters(control, closedIds, target.generation);
+    for (const { id } of listed.filter(stays)) openIds.add(id);
   }
-  await rejectAgain(deps, rejected);
-  await closeDeadLetters(deps.control, applied, deps.generation);
+  await eraseDeleted(first.target, redriven, openIds);
+}
+
+/** Erases the dead letters of deleted entities, except an open one that is the deletion: some generation lacks it. */
+async function eraseDeleted(deps: EraseDeps, redriven: Redriven[], openIds: Set<string>): Promise<void> {
+  const allDeletions = redriven.flatMap(({ deletions }) => [...deletions]);
+  const openDeletions = new Set(allDeletions.filter((id) => openIds.has(id)));
+  const allErasures = redriven.flatMap(({ erasures }) => erasures);
+  const erasures = allErasures.map(({ kind, id, covers }): Erasure => ({
+    kind,
+    id,
+    covers: (deadLetter) => covers(deadLetter) && !openDeletions.has(deadLetter._id),
+  }));
+  await eraseDeadLetters(deps, erasures);
 }
 
 /** The rejected records stay in the ledger with the latest reason, unless another operator has closed them. */
 async function rejectAgain(
   { control, generation, now }: RedriveDeps,
-  rejected: StillRejected[],
+  readable: ReadDeadLetter[],
+  rejections: Map<string, Rejection>,
 ): Promise<void> {
+  const rejected = readable.filter(({ id }) => rejections.has(id));
   const bySpan = Map.groupBy(rejected, ({ entry }) => spanIdOf(entry));
   await changeSpans(control, bySpan.keys(), (span) => {
-    const rejects = (bySpan.get(span._id) ?? []).map(({ entry, rejection }) => ({ ...entry, ...rejection }));
+    const letters = bySpan.get(span._id) ?? [];
+    const rejects = letters.map(({ id, entry }) => ({ ...entry, ...rejections.get(id) }));
     rejectRecords(span, rejects, { generation, now: now(), onlyIfLacking: true });
   });
-}
-
-/** Predicts the outcome of each dead letter by the rules of a redrive, from the stored entities and without a write. */
-async function previewRedrive(
-  { store, now, tombstoneDays }: RedriveDeps,
-  kind: Kind,
-  readable: ReadDeadLetter[],
-) {
-  const parsed = readable.map((letter) => ({ ...letter, result: parseRecord(kind, letter.record) }));
-  const ids = new Set<string>();
-  for (const { result } of parsed) {
-    if ('change' in result) ids.add(result.change.id);
-  }
-  const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
-  const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
-  const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
-  const evolveNext = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {
-    try {
-      const next = evolve(entities.get(change.id) ?? null, change, rules);
-      entities.set(change.id, next.entity);
-      return next.rejected ?? { outcome: next.changed ? 'applied' : 'superseded' };
-    } catch (error) {
-      if (!isCodeError(error)) throw error;
-      return projectorError('engine', error);
-    }
-  };
-  const expected = new Map<KafkaRecord, RedriveResult>();
-  for (const { id, record, result } of parsed) {
-    const outcome = 'change' in result ? evolveNext(result.change) : result.rejected;
-    if ('outcome' in outcome) expected.set(record, { id, ...outcome });
-    else expected.set(record, { id, outcome: 'refused', ...outcome });
-  }
-  return expected;
 }

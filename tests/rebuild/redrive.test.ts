@@ -1,0 +1,186 @@
+import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
+import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { projectionVersion, RebuildRefused } from '../../shared/control/generations.ts';
+import { readLedgerRecords } from '../../shared/control/ledger-store.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { recordBytesOf } from '../../shared/control/record-bytes.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
+import { activeAndReady, generation, present, useRebuild } from './fixture.ts';
+
+describe('dead letters that are re-driven on several generations', () => {
+  const rebuild = useRebuild();
+  const deps = () => ({ ...rebuild, now: async () => present, readRecords: null });
+
+  /** Stores a valid tag, as if a former release had rejected it on these generations. */
+  const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
+    const offset = Number(id.split('_')[1]);
+    let letterId = '';
+    for (const number of generations) {
+      const options = { offset, now: present, generation: number };
+      letterId = await storeDeadLetter(rebuild, created('tag', id), options);
+    }
+    return letterId;
+  };
+  const redrive = (...ids: string[]) =>
+    redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
+  const isIn = async (number: number, id: string) =>
+    (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
+  /** The generations that lack the effect of the record; undefined if the dead letter no longer stands. */
+  const generationsLacking = async (id: string) => {
+    const records = await readLedgerRecords(rebuild.control, [id]);
+    return records.get(id)?.generations;
+  };
+
+  test('are re-driven on each living generation that lacks their record', async () => {
+    await rebuild.storeGenerations([
+      generation(1, 'active'),
+      generation(2, 'ready'),
+      generation(3, 'dropped'),
+    ]);
+    const onBoth = await rejectedOn('tag_2', [1, 2]);
+    const onSecond = await rejectedOn('tag_3', [2]);
+    expect(await redrive(onBoth, onSecond)).toMatchObject({ applied: 2, refused: 0, refusals: [] });
+    expect(await Promise.all([isIn(1, 'tag_2'), isIn(2, 'tag_2')])).toEqual([true, true]);
+    expect(await Promise.all([isIn(1, 'tag_3'), isIn(2, 'tag_3')])).toEqual([false, true]);
+    expect(await generationsLacking(onBoth)).toBeUndefined();
+    expect(await generationsLacking(onSecond)).toBeUndefined();
+  });
+
+  /** Lets a generation have read past every dead letter. */
+  const readPast = (number: number) =>
+    progressOf(rebuild.control).updateMany({ generation: number }, { $set: { 'applied.position': 1_000 } });
+
+  test('are also re-driven on a build that has read past their record, because Kafka may have lost it', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    await readPast(2);
+    const lost = await rejectedOn('tag_40', [1]);
+    expect(await redrive(lost)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'promoted' });
+    expect(await isIn(2, 'tag_40')).toBe(true);
+  });
+
+  test('are not re-driven on a build that still reads their record in the log', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const unread = await rejectedOn('tag_44', [1]);
+    expect(await redrive(unread)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await Promise.all([isIn(1, 'tag_44'), isIn(2, 'tag_44')])).toEqual([true, false]);
+    expect(await generationsLacking(unread)).toBeUndefined();
+  });
+
+  test('stay open while a build has no collections yet', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'building')]);
+    const id = await rejectedOn('tag_42', [1]);
+    await expect(redrive(id)).rejects.toThrow(
+      new RebuildRefused(
+        'generation 2 needs the records too, but has no collections yet: start its projectors',
+      ),
+    );
+    expect(await generationsLacking(id)).toEqual([1]);
+  });
+
+  test('stay open if a generation that does not list them refuses them', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
+    await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').insertOne({ _id: 'tag_41', ...known });
+    await readPast(2);
+    const id = await rejectedOn('tag_41', [1]);
+    expect(await redrive(id)).toMatchObject({ applied: 0, refused: 1 });
+    expect(await generationsLacking(id)).toEqual([1]);
+  });
+
+  test('of a deletion stay open for the generation that refuses it, although another generation deletes the entity', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    await readPast(2);
+    const id = 'tag_43';
+    const stored = (orgId: string) => ({
+      _id: id,
+      orgId,
+      version: 1,
+      revision: 1,
+      position: null,
+      state: {},
+    });
+    await collectionOf<StoredDocument>(rebuild.databaseOf(1), 'tag').insertOne(stored('org_2'));
+    await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').insertOne(stored('org_1'));
+    const deletion = {
+      kind: 'tag' as const,
+      id,
+      orgId: 'org_1',
+      version: 2,
+      op: 'deleted' as const,
+      time: present,
+    };
+    const options = { offset: 43, now: present, generation: 1 };
+    const letter = await storeDeadLetter(rebuild, deletion, options);
+    expect(await redrive(letter)).toMatchObject({ applied: 0, refused: 1 });
+    const onSecond = await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').findOne({ _id: id });
+    expect(onSecond?.deletedAt).toBeInstanceOf(Date);
+    expect(await generationsLacking(letter)).toEqual([1]);
+  });
+
+  test('are refused if one of two generations refuses them', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
+    const refusedOn = async (number: number, id: string) => {
+      await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ _id: id, ...known });
+      return rejectedOn(id, [1, 2]);
+    };
+    const refused = [await refusedOn(1, 'tag_6'), await refusedOn(2, 'tag_7')];
+    expect(await redrive(...refused)).toMatchObject({ applied: 0, refused: 2 });
+    expect(await Promise.all(refused.map(generationsLacking))).toEqual([[1], [2]]);
+  });
+
+  test('without bytes yet are refused, and the others are re-driven, if the command does not read Kafka', async () => {
+    await rebuild.storeGenerations([generation(1, 'active')]);
+    // given a dead letter whose projector has not stored its bytes yet
+    const early = await rejectedOn('tag_20', [1]);
+    await recordBytesOf(rebuild.control).deleteOne({ _id: early });
+    const complete = await rejectedOn('tag_21', [1]);
+    const detail = 'its bytes were stored or removed during the redrive: run the command again';
+    const refusals = [{ id: early, detail }];
+    expect(await redrive(early, complete)).toMatchObject({ applied: 1, refused: 1, refusals });
+    expect(await isIn(1, 'tag_21')).toBe(true);
+  });
+
+  test('stay open if their generation is dropped while they are re-driven', async () => {
+    await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'dropping')]);
+    const id = await rejectedOn('tag_8', [2]);
+    const target = {
+      ...rebuild,
+      generation: 2,
+      store: mongoStore(rebuild.databaseOf(2)),
+      prefix: rebuild.config.TOPIC_PREFIX,
+      tombstoneDays: 30,
+      now: () => present,
+      isPast: () => false,
+    };
+    const bytes = await recordBytesOf(rebuild.control).findOne({ _id: id });
+    const letters = await standingLetters(rebuild.control);
+    const entry = letters.find(({ _id }) => _id === id);
+    if (!bytes || !entry) throw new Error('there is no dead letter');
+    const readable = [{ id, entry, record: recordOf(bytes) }];
+    const redriving = redriveOn([target], readable, { dryRun: false });
+    await expect(redriving).rejects.toThrow('generation 2 is being dropped');
+    expect(await generationsLacking(id)).toEqual([2]);
+  });
+
+  test('stay open for a generation of another release, which must re-drive them', async () => {
+    await rebuild.storeGenerations([
+      generation(1, 'standby', { projectionVersion: projectionVersion + 1 }),
+      generation(2, 'active'),
+    ]);
+    const both = await rejectedOn('tag_4', [1, 2]);
+    expect(await redrive(both)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await Promise.all([isIn(1, 'tag_4'), isIn(2, 'tag_4')])).toEqual([false, true]);
+    expect(await generationsLacking(both)).toEqual([1]);
+    const repeatedRedrive = await redrive(both);
+    expect(repeatedRedrive).toMatchObject({ applied: 0, refused: 1 });
+    expect(repeatedRedrive.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
+    expect(await generationsLacking(both)).toEqual([1]);
+  });
+});
