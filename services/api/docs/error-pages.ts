@@ -39,7 +39,7 @@ Status ${status} ${STATUS_CODES[status] ?? ''}, type \`${type}\`. ${message}
 `;
   const end = `
 
-## Example
+**Example.**
 
 ${fenced(`json Example of ${code}`, example)}
 

@@ -112,6 +112,9 @@ test('the search finds sections of the reference, the guides and the errors that
     '/support/docs#retrieveTicket',
   ]);
   expect(resultsOf('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
+  // The text of an error and its example are one section.
+  expect(resultsOf('percent-encoding requestid')).toEqual(['/support/docs/errors/malformed_request']);
+  expect(resultsOf('example').join()).toMatch(/docs\/guides\/.*docs\/errors\//);
   expect(resultsOf('nothing has these words')).toEqual([]);
   expect(resultsOf('')).toEqual([]);
   expect(resultsPage('"><script>')).not.toContain('<script>');
