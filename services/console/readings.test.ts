@@ -71,31 +71,46 @@ test('a read that hangs delays clients only until the deadline', async () => {
   };
   const reading = createReading(hanging, { everyMs: 1, waitMs: 5 });
   for (let client = 0; client < 3; client += 1)
-    expect((await reading()).problem).toBe('MongoDB or Kafka has not answered for 0.005 s');
+    expect((await reading()).problem).toBe('MongoDB has not answered for 0.005 s');
   expect(reads).toBe(1);
 });
 
-test('the next request gets a value that has missed the deadline', async () => {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  let reads = 0;
+test('each load of a page reads its content again, however long the last read took', async () => {
   const { nowMs, pass } = clock();
-  const slow = () => {
-    reads += 1;
-    return promise;
+  let reads = 0;
+  const slow = async () => {
+    pass(2_000);
+    return ++reads;
   };
-  const reading = createReading(slow, { everyMs: 0, waitMs: 5, nowMs });
-  for (let request = 0; request < 3; request += 1)
-    expect(await reading()).toMatchObject({ value: null, isLate: true });
-  pass(5);
-  resolve('slow');
-  await promise;
-  expect(await reading()).toMatchObject({ value: 'slow', problem: null });
-  expect(await reading()).not.toHaveProperty('isLate');
-  expect(reads).toBe(1);
-  // and a later request reads it again
-  pass(26);
-  await reading();
-  expect(reads).toBe(2);
+  const content = createReading(slow, { everyMs: 0, nowMs });
+  const loads = await Promise.all([content(), content()]);
+  expect(loads.map(({ value }) => value)).toEqual([1, 1]);
+  expect((await content()).value).toBe(2);
+  expect((await content()).value).toBe(3);
+});
+
+test('the next load gets content that has missed the deadline, unless the content is old', async () => {
+  let answer = Promise.withResolvers<string>();
+  const { nowMs, pass } = clock();
+  const content = createReading(() => answer.promise, { everyMs: 0, waitMs: 5, nowMs });
+  const arrivesLate = async (value: string) => {
+    answer = Promise.withResolvers();
+    for (let load = 0; load < 3; load += 1) expect((await content()).isLate).toBe(true);
+    pass(5);
+    answer.resolve(value);
+    await answer.promise;
+    answer = Promise.withResolvers();
+  };
+  await arrivesLate('slow');
+  expect(await content()).toMatchObject({ value: 'slow', problem: null });
+  // The next load reads again.
+  expect((await content()).isLate).toBe(true);
+  answer.resolve('new');
+  expect((await content()).value).toBe('new');
+  await arrivesLate('old');
+  pass(25);
+  answer.resolve('newest');
+  expect((await content()).value).toBe('newest');
 });
 
 /** Work that goes on until its signal aborts, as a read of MongoDB. */
@@ -113,8 +128,46 @@ test('the readings of all pages share one bound', async () => {
   expect(known.filter(({ problem }) => problem !== busy)).toHaveLength(10);
   const explanation = createReadings(begin, (_: string, signal) => untilAborted(signal), options);
   expect((await explanation('a')).problem).toBe(busy);
-  const free = createReadings(createOpenReads(), (_: number) => Promise.reject(new Error('no')), options);
-  for (let query = 0; query < 20; query += 1) expect((await free(query)).problem).toBe('no');
+});
+
+test('clients that are refused end no read in progress and replace no value', async () => {
+  const queries: number[] = [];
+  const read = async (query: number, signal: AbortSignal) => {
+    queries.push(query);
+    return query === 100 ? 'known' : untilAborted(signal);
+  };
+  const content = createReadings(createOpenReads(), read, { everyMs: 60_000, waitMs: 5 });
+  const known = await content(100);
+  const load = async (count: number, from = 0) =>
+    Promise.all(Array.from({ length: count }, (_, index) => content(from + index)));
+  const late = await load(10);
+  expect(late.map(({ isLate }) => isLate)).toEqual(late.map(() => true));
+  const refused = await load(25, 10);
+  expect(refused.map(({ problem }) => problem)).toEqual(refused.map(() => 'The console is busy. Try again.'));
+  expect(await load(10)).toEqual(late);
+  expect(await content(100)).toEqual({ ...known, value: 'known' });
+  expect(queries).toEqual([100, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test('content that has missed the deadline stays for its next load while other content is read', async () => {
+  const { nowMs, pass } = clock();
+  const slow = Promise.withResolvers<string>();
+  const answers = [slow.promise];
+  const read = async (query: string) => (query === 'slow' ? (answers.shift() ?? 'a second read') : query);
+  const content = createReadings(createOpenReads(), read, { everyMs: 0, waitMs: 5, nowMs });
+  expect((await content('slow')).isLate).toBe(true);
+  for (let query = 0; query < 20; query += 1) await content(`${query}`);
+  pass(5);
+  slow.resolve('the first read');
+  expect((await content('slow')).value).toBe('the first read');
+});
+
+test.each([
+  ['succeeds', () => Promise.resolve('yes'), { value: 'yes', problem: null }],
+  ['fails', () => Promise.reject(new Error('no')), { value: null, problem: 'no' }],
+])('a read that %s frees its slot', async (_, read, known) => {
+  const content = createReadings<number, string>(createOpenReads(), read, { everyMs: 1 });
+  for (let query = 0; query < 20; query += 1) expect(await content(query)).toMatchObject(known);
 });
 
 test('a read ends once no request asks for it', async () => {

@@ -52,7 +52,14 @@ export function createOpenReads(afterMs = abandonedAfterMs): BeginRead {
   };
 }
 
-type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number };
+type ReadingOptions = {
+  /** Requests share a value for this long, in milliseconds. With 0, only requests that wait for the same read do. */
+  everyMs: number;
+  waitMs?: number;
+  /** The servers that a read asks. */
+  servers?: string;
+  nowMs?: () => number;
+};
 
 /**
  * Creates a reading that all pages and clients share: a request reads again if the value is older than `everyMs`, and
@@ -60,7 +67,7 @@ type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number }
  */
 export function createReading<T>(
   read: (previous: T | null) => Promise<T>,
-  { everyMs, waitMs = deadlineMs, nowMs = () => performance.now() }: ReadingOptions,
+  { everyMs, waitMs = deadlineMs, servers = 'MongoDB', nowMs = () => performance.now() }: ReadingOptions,
 ): Reading<T> {
   let known: LastReading<T> = { value: null, at: null, problem: null };
   let reading: Promise<void> | null = null;
@@ -79,37 +86,49 @@ export function createReading<T>(
   };
   return async () => {
     const isFresh = staleMs !== null && nowMs() < staleMs;
-    if (!reading && isFresh) return known;
-    reading ??= refresh();
-    const finished = reading.then(() => false);
-    const isLate = await within(waitMs, finished, () => true);
-    if (!isLate) return known;
-    const silence = `MongoDB or Kafka has not answered for ${waitMs / 1_000} s`;
-    return { ...known, problem: known.problem ?? silence, isLate: true };
+    if (reading || !isFresh) {
+      reading ??= refresh();
+      const finished = reading.then(() => false);
+      const isLate = await within(waitMs, finished, () => true);
+      const silence = `${servers} has not answered for ${waitMs / 1_000} s`;
+      if (isLate) return { ...known, problem: known.problem ?? silence, isLate };
+    }
+    // The next request reads again. Only a value that came late for every request is kept for it.
+    if (everyMs === 0) staleMs = null;
+    return known;
   };
 }
 
-/** Creates a reading for each query, which is plain JSON. Keeps the 20 readings that were used last. */
+/**
+ * Creates a reading for each query, which is plain JSON. Keeps those in progress, and the 20 others that were used
+ * last. A query that is refused replaces none of them.
+ */
 export function createReadings<Query, T>(
   begin: BeginRead,
   read: (query: Query, signal: AbortSignal) => Promise<T>,
   options: ReadingOptions,
 ): (query: Query) => Promise<LastReading<T>> {
-  const createOne = (query: string): Reading<T> => {
-    let reading: OpenRead<T> | null = null;
+  const open = new Map<string, Reading<T>>();
+  const finished = new LRUCache<string, Reading<T>>({ max: 20 });
+  const createOne = (query: Query, key: string): Reading<T> => {
     const known = createReading(async () => {
-      reading = begin((signal) => read(JSON.parse(query) as Query, signal));
-      return reading.result.finally(() => {
-        reading = null;
+      const { result, ask } = begin((signal) => read(query, signal));
+      open.set(key, () => {
+        ask();
+        return known();
+      });
+      return result.finally(() => {
+        open.delete(key);
+        finished.set(key, known);
       });
     }, options);
-    return () => {
-      reading?.ask();
-      return known();
-    };
+    return known;
   };
-  const readings = new LRUCache<string, Reading<T>>({ max: 20, memoMethod: createOne });
-  return (query) => readings.memo(JSON.stringify(query))();
+  return (query) => {
+    const key = JSON.stringify(query);
+    const reading = open.get(key) ?? finished.get(key) ?? createOne(query, key);
+    return reading();
+  };
 }
 
 function problemText(error: unknown): string {

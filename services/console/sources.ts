@@ -69,7 +69,11 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
     return { facts, findings, report: reportOf(facts, findings) };
   };
   // The wait is longer than the three seconds for which the facts wait for Kafka.
-  const overview = createReading(readOverview, { everyMs: 1_500, waitMs: 4_000 });
+  const overview = createReading(readOverview, {
+    everyMs: 1_500,
+    waitMs: 4_000,
+    servers: 'MongoDB or Kafka',
+  });
   const readLastHour = () => connected(async () => readSamples(control, await now()));
   const samples = createReading(readLastHour, { everyMs: sampleEveryMs / 2 });
   const limited = (signal: AbortSignal): OperationDeps => {
@@ -80,7 +84,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const readDeadLetters = (filter: LetterQuery, signal: AbortSignal) =>
     connected(() => listDeadLetters(limited(signal), filter, lettersMax));
   const deadLetters = createReadings(begin, readDeadLetters, { everyMs: 5_000 });
-  // Each load of a page reads its content again.
+  // Each load of a page reads its content again, unless the content came too late for the last load.
   const byId = <T>(read: (limitedDeps: OperationDeps, id: string) => Promise<T>) =>
     createReadings(begin, (id: string, signal) => connected(() => read(limited(signal), id)), { everyMs: 0 });
   const deadLetter = byId(async ({ control: database }, id) =>

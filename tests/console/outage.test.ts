@@ -52,9 +52,7 @@ describe('while MongoDB does not answer', () => {
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
     opened.delay(700);
     const first = textOf(await (await fetch(`${opened.url}/explain?id=ti_2`)).text());
-    expect(first).toContain(
-      'MongoDB or Kafka has not answered for 3 s. It is still asked: load this page again.',
-    );
+    expect(first).toContain('MongoDB has not answered for 3 s. It is still asked: load this page again.');
     await opened.shows('/explain?id=ti_2', 'ti_2: no living generation has a document with this id');
   });
 
