@@ -1,4 +1,5 @@
-import { ago, breakable, duration, withAges } from './layout.ts';
+import { html } from '../../shared/pages/html.ts';
+import { ago, breakable, contentOf, duration, withAges } from './layout.ts';
 
 const now = new Date('2026-11-24T12:00:00.000Z');
 const textOf = (markup: { html: string }) => markup.html.replace(/<[^>]*>/g, '');
@@ -41,4 +42,17 @@ test.each([
 
 test('an id may break after its separators', () => {
   expect(breakable('a.b/0/1@2').html).toBe('a.b/<wbr />0/<wbr />1@<wbr />2');
+});
+
+test('content that cannot be read or shown is replaced by the reason', () => {
+  const show = (value: string | null, problem: string | null) =>
+    contentOf({ value, at: now, problem }, (text) => html`${withAges(text)}`).html;
+  expect(show('yes', null)).toMatch(/^yes[^]*Read at 12:00:00 UTC/);
+  const refused = show(null, '<b>no</b>');
+  expect(refused).toContain('class="finding bad"');
+  expect(refused).toContain('&#60;b&#62;no&#60;/b&#62;');
+  // An operator has edited a stored text into a number.
+  const unreadable = show(5 as unknown as string, null);
+  expect(unreadable).toContain('class="finding bad"');
+  expect(unreadable).toContain('is not a function');
 });

@@ -2,6 +2,7 @@ import { parseInstant, recordTimeText } from '../../shared/documents/instant.ts'
 import { pageDocument } from '../../shared/pages/document.ts';
 import { type Html, html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import type { LastReading } from './readings.ts';
 
 /** The parts of a page that the script replaces; the keys are the ids of their elements. */
@@ -55,8 +56,9 @@ export const freshness = ({ at, problem }: Omit<LastReading<unknown>, 'value'>):
     <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;
 
 /**
- * Content that a page reads once, with the time of its read, or the reason why it is missing. If the content comes
- * later than the page could wait, the script loads the page again.
+ * Content that a page reads once, with the time of its read, or the reason why it is missing: an operator may have
+ * edited a stored document so that no page can show it. If the content comes later than the page could wait, the script
+ * loads the page again.
  */
 export function contentOf<T>(
   { value, at, problem, isLate }: LastReading<T>,
@@ -66,8 +68,12 @@ export function contentOf<T>(
     return html`<p class="finding bad" ${isLate ? html`data-again` : ''}>
       ${problem ?? ''}${isLate ? '. It is still asked: load this page again.' : ''}
     </p>`;
-  return html`${render(value)}
-    <p class="muted">Read ${timeOfDay(at)}.</p>`;
+  try {
+    return html`${render(value)}
+      <p class="muted">Read ${timeOfDay(at)}.</p>`;
+  } catch (error) {
+    return html`<p class="finding bad">${errorMessage(error)}</p>`;
+  }
 }
 
 /** The time of day. Without the script of the page, a shown age would not grow, but a time stays true. */
