@@ -10,7 +10,7 @@ test('the log names an address at its limit once in each window', () => {
     nowMs: () => clock.nowMs,
     logger: { warn } as unknown as Logger,
   });
-  /** Fails so many times. Returns whether the limiter admits each of the failures. */
+  /** Counts failures of an address. Returns whether the limiter admits each of them. */
   const fail = (address: string, times: number) =>
     Array.from({ length: times }, () => limiter.consume(address).admitted);
   expect(fail('192.0.2.1', 2)).toEqual([true, true]);
