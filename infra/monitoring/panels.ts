@@ -149,7 +149,7 @@ export const rows: Record<string, Panel[]> = {
     },
     {
       title: 'Dead letters',
-      description: 'Which records stand unapplied, until an operator re-drives or purges them?',
+      description: 'Which records stand unapplied, until an operator redrives or purges them?',
       unit: 'short',
       queries: [
         [

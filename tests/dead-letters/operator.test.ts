@@ -108,7 +108,7 @@ describe('dead-letters commands', () => {
     });
   });
 
-  describe('for four dead letters, three of which can be re-driven', () => {
+  describe('for four dead letters, three of which can be redriven', () => {
     const redrive = () => ['redrive', '--topic', topic('contact')];
     const ids = { fresh: '', stale: '', bad: '', org: '' };
     let end = 0;

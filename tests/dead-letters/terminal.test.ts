@@ -48,7 +48,7 @@ describe('dead-letters commands on a terminal', () => {
 
   test('purge deletes the dead letters after the operator has confirmed their number', async () => {
     const { code, screen } = await onTerminal('purge --all', `Yes${enter}`);
-    expect(screen).toContain('Delete 2 dead letters for good? No re-drive is possible afterwards. [y/N] ');
+    expect(screen).toContain('Delete 2 dead letters for good? No redrive is possible afterwards. [y/N] ');
     expect(screen).toContain('2 dead letters deleted');
     expect({ code, left: await count() }).toEqual({ code: 0, left: 0 });
   });

@@ -31,7 +31,7 @@ describe('a promotion', () => {
   /** Each has a problem in the control database, and the rule that finds it. findings.test.ts tests the rules. */
   test.each<[problem: string, arrange: () => Promise<unknown>, rule: string]>([
     [
-      'a dead letter that the active generation lacks, and that an operator has just re-driven without success',
+      'a dead letter that the active generation lacks, and that an operator has just redriven without success',
       async () => {
         await rebuild.deadLetter();
         await rebuild.deadLetter({ at: secondsBefore(1) });

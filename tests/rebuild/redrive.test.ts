@@ -12,7 +12,7 @@ import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { activeAndReady, generation, present, useRebuild } from './fixture.ts';
 
-describe('dead letters that are re-driven on several generations', () => {
+describe('dead letters that are redriven on several generations', () => {
   const rebuild = useRebuild();
   const deps = () => ({ ...rebuild, now: async () => present, readRecords: null });
 
@@ -36,7 +36,7 @@ describe('dead letters that are re-driven on several generations', () => {
     return records.get(id)?.generations;
   };
 
-  test('are re-driven on each living generation that lacks their record', async () => {
+  test('are redriven on each living generation that lacks their record', async () => {
     await rebuild.storeGenerations([
       generation(1, 'active'),
       generation(2, 'ready'),
@@ -55,7 +55,7 @@ describe('dead letters that are re-driven on several generations', () => {
   const readPast = (number: number) =>
     progressOf(rebuild.control).updateMany({ generation: number }, { $set: { 'applied.position': 1_000 } });
 
-  test('are also re-driven on a build that has read past their record, because Kafka may have lost it', async () => {
+  test('are also redriven on a build that has read past their record, because Kafka may have lost it', async () => {
     await rebuild.storeGenerations(activeAndReady());
     await readPast(2);
     const lost = await rejectedOn('tag_40', [1]);
@@ -64,7 +64,7 @@ describe('dead letters that are re-driven on several generations', () => {
     expect(await isIn(2, 'tag_40')).toBe(true);
   });
 
-  test('are not re-driven on a build that still reads their record in the log', async () => {
+  test('are not redriven on a build that still reads their record in the log', async () => {
     await rebuild.storeGenerations(activeAndReady());
     const unread = await rejectedOn('tag_44', [1]);
     expect(await redrive(unread)).toMatchObject({ applied: 1, refused: 0 });
@@ -135,7 +135,7 @@ describe('dead letters that are re-driven on several generations', () => {
     expect(await Promise.all(refused.map(generationsLacking))).toEqual([[1], [2]]);
   });
 
-  test('without bytes yet are refused, and the others are re-driven, if the command does not read Kafka', async () => {
+  test('without bytes yet are refused, and the others are redriven, if the command does not read Kafka', async () => {
     await rebuild.storeGenerations([generation(1, 'active')]);
     // given a dead letter whose projector has not stored its bytes yet
     const early = await rejectedOn('tag_20', [1]);
@@ -147,7 +147,7 @@ describe('dead letters that are re-driven on several generations', () => {
     expect(await isIn(1, 'tag_21')).toBe(true);
   });
 
-  test('stay open if their generation is dropped while they are re-driven', async () => {
+  test('stay open if their generation is dropped while they are redriven', async () => {
     await rebuild.storeGenerations([generation(1, 'active'), generation(2, 'dropping')]);
     const id = await rejectedOn('tag_8', [2]);
     const target = {
@@ -169,7 +169,7 @@ describe('dead letters that are re-driven on several generations', () => {
     expect(await generationsLacking(id)).toEqual([2]);
   });
 
-  test('stay open for a generation of another release, which must re-drive them', async () => {
+  test('stay open for a generation of another release, which must redrive them', async () => {
     await rebuild.storeGenerations([
       generation(1, 'standby', { projectionVersion: projectionVersion + 1 }),
       generation(2, 'active'),

@@ -49,7 +49,7 @@ export function act(
   simulation.running.add(ended);
 }
 
-/** An operator's redrive beside the workers: each time, it re-drives some dead letters of one kind. */
+/** An operator's redrive beside the workers: each time, it redrives some dead letters of one kind. */
 export function redriver(simulation: Simulation, times: number): () => void {
   const { schedule, deadLetters } = simulation;
   const start = () => {

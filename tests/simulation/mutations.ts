@@ -216,7 +216,7 @@ export const mutations: Mutation[] = [
     edits: { 'if (next.deletedByEvent || isFinal': "if (change.op === 'delete' || isFinal" },
   },
   {
-    name: 'a re-driven state counts as propagated once it is stored',
+    name: 'a redriven state counts as propagated once it is stored',
     schedules: 5_000,
     file: 'tests/simulation/actors.ts',
     edits: { '{ isApplied: () => false, outOfOrder: true }': '{ isApplied: () => true }' },

@@ -16,7 +16,7 @@ export type Failure = { differing: Differences; trace: string[] };
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
  * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history
  * continues after its tombstone documents have expired. Then partitions are added, records are dead-lettered and
- * re-driven, and sweeps run beside the workers. Returns null if the documents equal the fold.
+ * redriven, and sweeps run beside the workers. Returns null if the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);

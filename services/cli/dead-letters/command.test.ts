@@ -30,7 +30,7 @@ describe('the arguments of the dead-letter verbs', () => {
       expect(read(`show ${shown} --raw`)).toMatchObject({ id: shown, raw: true });
   });
 
-  test('re-drive and purge dead letters by ids, by filters, or all', () => {
+  test('redrive and purge dead letters by ids, by filters, or all', () => {
     expect(read(`redrive ${id} ${id} --dry-run`)).toMatchObject({ selection: { ids: [id] }, dryRun: true });
     expect(read('redrive --reason bad_data')).toMatchObject({
       selection: { filter: { reason: 'bad_data' }, limit: Infinity },

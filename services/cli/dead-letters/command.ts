@@ -47,7 +47,7 @@ export function addDeadLetters(program: Command, select: SelectVerb): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
-    .description('list, inspect, re-drive or delete records that the projector could not apply, or skip one')
+    .description('list, inspect, redrive or delete records that the projector could not apply, or skip one')
     .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
   withFilters(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')

@@ -24,7 +24,7 @@ export function skip(context: Context, options: Options): Promise<Output> {
     }
     const named = `generation ${missing.join(', ')}`;
     if (dryRun) return answer([`${record} would be skipped for ${named}. Dry run: nothing was changed`]);
-    const question = `Skip ${record} for ${named}? Readers lack its effect until it is re-driven.`;
+    const question = `Skip ${record} for ${named}? Readers lack its effect until it is redriven.`;
     if (!yes && !(await confirmOrThrow(context.terminal, 'skip it', question)))
       return answer([`${record} was not skipped`], 1);
     await storeSkip(control, place, { generations: missing, by, why, at: await now() });

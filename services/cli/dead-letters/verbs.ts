@@ -159,7 +159,7 @@ export function purge(context: Context, options: PurgeOptions): Promise<Output> 
     const { selection, yes, dryRun } = options;
     if ('filter' in selection) requireTopic(selection.filter, config);
     const count = await countSelected(control, selection);
-    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
+    const question = `Delete ${counted(count, 'dead letter')} for good? No redrive is possible afterwards.`;
     if (!yes && !dryRun && !(await confirmOrThrow(context.terminal, 'delete', question)))
       return { text: 'nothing was deleted\n', exitCode: 1 };
     const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });

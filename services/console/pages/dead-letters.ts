@@ -69,7 +69,7 @@ function groupsTable(
     </p>`;
   return html`${chosen ? html`<p>Only those of ${chosen}.${all}</p>` : html``}
     <p>
-      Re-drive them once their cause is fixed: a deploy, or a correction at the source. A record that is
+      Redrive them once their cause is fixed: a deploy, or a correction at the source. A record that is
       refused again stays here. Add <code>--dry-run</code> to see the outcome first.
     </p>
     ${table(

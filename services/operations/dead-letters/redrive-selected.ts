@@ -53,7 +53,7 @@ export async function needsLog(control: Db, selection: Selection): Promise<boole
 type RedriveOptions = { dryRun: boolean; onProgress: (done: number, total: number) => void };
 
 /**
- * Re-drives the selected dead letters on every generation that this release can write. If the run fails, the outcomes
+ * Redrives the selected dead letters on every generation that this release can write. If the run fails, the outcomes
  * so far stay, and the operator runs the command again for the others.
  */
 export async function redriveSelected(
@@ -140,5 +140,5 @@ const refuseOtherVersion = ({ id, entry }: { id: string; entry: LedgerRecord }):
   id,
   outcome: 'refused',
   reason: 'other_version',
-  detail: `it is open for generation ${entry.generations.join(', ')} only, of another release: re-drive it with that release`,
+  detail: `it is open for generation ${entry.generations.join(', ')} only, of another release: redrive it with that release`,
 });

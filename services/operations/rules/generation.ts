@@ -82,7 +82,7 @@ export const generationRules = {
         ? {
             text:
               `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
-              `${first.id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
+              `${first.id} (${first.reason}: ${first.detail}): fix the cause, and redrive them`,
             fix: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
           }

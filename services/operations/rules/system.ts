@@ -176,7 +176,7 @@ function fullShareFinding(
   return {
     text:
       'the bytes of the dead letters of a topic take its share of DEAD_LETTER_MEGABYTES_MAX, so further ones are stored ' +
-      'without their bytes, and a redrive works only while Kafka still has the record: fix the cause, then re-drive or ' +
+      'without their bytes, and a redrive works only while Kafka still has the record: fix the cause, then redrive or ' +
       'purge them',
     fix: `${cli} dead-letters list`,
   };
