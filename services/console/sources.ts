@@ -104,4 +104,4 @@ async function explainId(deps: OperationDeps, id: string): Promise<ExplainedId> 
 export type LetterQuery = { topic: string | undefined; reason: string | undefined };
 
 /** The most dead letters on a page. */
-const lettersMax = 100;
+const lettersMax = 20;

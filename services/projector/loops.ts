@@ -65,7 +65,7 @@ export function startLoops(deps: LoopDeps, servers: ReadyServers, prepared: Prep
   const { prefix } = engine;
   const sweeper = startSweeper({
     ...engine,
-    sweepStore: mongoSweepStore({ control, database, prefix, now: clock.now }),
+    sweepStore: mongoSweepStore({ control, database, prefix, generation, now: clock.now }),
     isOwner: () => ownsSweep(consumer.snapshot(), prefix),
     announceSweep: (sweep) => announcement.set({ duties: { sweep } }),
     metrics,

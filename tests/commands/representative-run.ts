@@ -97,6 +97,7 @@ async function readAndSkip({ environment }: Projector): Promise<void> {
   const database = client.db(environment.database.databaseName);
   const sweepStore = mongoSweepStore({
     database,
+    generation: 1,
     control: environment.control,
     prefix: 'support.',
     now: () => new Date(),

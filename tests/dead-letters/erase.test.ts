@@ -28,9 +28,14 @@ describe('dead letters about a deleted entity', () => {
     record: recordOf(created('contact', id, {}, version), version),
     rejection: { reason: 'bad_data', detail: 'data.emails[]: must be an object' },
   });
-  const deps = () => ({ control: opened.control, prefix: 'support.', now: () => new Date() });
+  const deps = (generation = 1) => ({
+    control: opened.control,
+    prefix: 'support.',
+    generation,
+    now: () => new Date(),
+  });
   const store = (rejected: RejectedRecord[], topic = 'support.contacts', generation = 1) =>
-    storeDeadLetters({ ...deps(), generation, shares: ampleShares }, topic, rejected);
+    storeDeadLetters({ ...deps(generation), shares: ampleShares }, topic, rejected);
 
   test('are erased only up to the version that the deletion covers', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
@@ -42,6 +47,23 @@ describe('dead letters about a deleted entity', () => {
     const remaining = await standingLetters(opened.control);
     expect(remaining.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
     expect(await recordBytesOf(opened.control).countDocuments()).toBe(2);
+  });
+
+  test('of a deletion stay open for a generation that lacks it, until that generation deletes the entity', async () => {
+    const deletion = { kind: 'contact', id: 'con_3', orgId: 'org_1', version: 3, op: 'deleted' } as const;
+    const rejected = [
+      { ...rejectedVersion('con_3', 3), record: recordOf({ ...deletion, time: new Date() }, 3) },
+    ];
+    const erasure = { kind: 'contact', id: 'con_3', covers: () => true } as const;
+    const openFor = async () => (await standingLetters(opened.control)).map(({ generations }) => generations);
+    await store(rejected, 'support.contacts', 1);
+    await store(rejected, 'support.contacts', 2);
+    await eraseDeadLetters(deps(1), [erasure]);
+    await eraseDeadLetters(deps(1), [erasure]);
+    expect(await openFor()).toEqual([[2]]);
+    await eraseDeadLetters(deps(2), [erasure]);
+    expect(await openFor()).toEqual([]);
+    expect(await recordBytesOf(opened.control).countDocuments()).toBe(0);
   });
 
   test('stay erased when another generation rejects their records', async () => {

@@ -213,6 +213,7 @@ describe('two generations of one log', () => {
       ...engineDeps(mongoStore(builds.rebuild.databaseOf(2)), { now: () => present }),
       sweepStore: mongoSweepStore({
         database: builds.rebuild.databaseOf(2),
+        generation: 2,
         control,
         prefix: config.TOPIC_PREFIX,
         now: () => present,

@@ -1,12 +1,14 @@
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { eraseSince } from '../../services/projector/dead-letters/erase.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { projectionVersion, RebuildRefused } from '../../shared/control/generations.ts';
 import { readLedgerRecords } from '../../shared/control/ledger-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -93,11 +95,9 @@ describe('dead letters that are redriven on several generations', () => {
     expect(await generationsLacking(id)).toEqual([1]);
   });
 
-  test('of a deletion stay open for the generation that refuses it, although another generation deletes the entity', async () => {
-    await rebuild.storeGenerations(activeAndReady());
-    await readPast(2);
-    const id = 'tag_43';
-    const stored = (orgId: string) => ({
+  /** Stores a tag of an organization in the documents of a generation. */
+  const storeTag = (number: number, id: string, orgId: string) =>
+    collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({
       _id: id,
       orgId,
       version: 1,
@@ -105,22 +105,59 @@ describe('dead letters that are redriven on several generations', () => {
       position: null,
       state: {},
     });
-    await collectionOf<StoredDocument>(rebuild.databaseOf(1), 'tag').insertOne(stored('org_2'));
-    await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').insertOne(stored('org_1'));
-    const deletion = {
-      kind: 'tag' as const,
-      id,
-      orgId: 'org_1',
-      version: 2,
-      op: 'deleted' as const,
-      time: present,
-    };
-    const options = { offset: 43, now: present, generation: 1 };
-    const letter = await storeDeadLetter(rebuild, deletion, options);
+  /** Stores a valid deletion of a tag, as if a former release had rejected it on these generations. */
+  const rejectedDeletion = async (id: string, generations: number[]): Promise<string> => {
+    const deletion = { kind: 'tag', id, orgId: 'org_1', version: 2, op: 'deleted', time: present } as const;
+    const options = { offset: Number(id.split('_')[1]), now: present };
+    let letterId = '';
+    for (const number of generations)
+      letterId = await storeDeadLetter(rebuild, deletion, { ...options, generation: number });
+    return letterId;
+  };
+
+  test('of a deletion stay open for the generation that refuses it, also after a sweep of another generation', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    await readPast(2);
+    await storeTag(1, 'tag_43', 'org_2');
+    await storeTag(2, 'tag_43', 'org_1');
+    const letter = await rejectedDeletion('tag_43', [1]);
     expect(await redrive(letter)).toMatchObject({ applied: 0, refused: 1 });
-    const onSecond = await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').findOne({ _id: id });
+    const onSecond = await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').findOne({
+      _id: 'tag_43',
+    });
     expect(onSecond?.deletedAt).toBeInstanceOf(Date);
     expect(await generationsLacking(letter)).toEqual([1]);
+    const sweepOfSecond = {
+      control: rebuild.control,
+      prefix: rebuild.config.TOPIC_PREFIX,
+      generation: 2,
+      store: mongoStore(rebuild.databaseOf(2)),
+      now: () => present,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    };
+    await eraseSince(sweepOfSecond, new Date(0));
+    expect(await generationsLacking(letter)).toEqual([1]);
+  });
+
+  test('of a deletion stay open for a generation of another release', async () => {
+    await rebuild.storeGenerations([
+      generation(1, 'standby', { projectionVersion: projectionVersion + 1 }),
+      generation(2, 'active'),
+    ]);
+    await storeTag(2, 'tag_45', 'org_1');
+    const letter = await rejectedDeletion('tag_45', [1, 2]);
+    expect(await redrive(letter)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await generationsLacking(letter)).toEqual([1]);
+  });
+
+  test('are also redriven on a build whose log began after their record', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    const place = { topic: topicOf('tag', rebuild.config.TOPIC_PREFIX), partition: 0 };
+    await rebuild.changeGeneration(2, { loadTo: [{ ...place, low: 60, end: 60 }] });
+    const lost = await rejectedOn('tag_46', [1]);
+    expect(await redrive(lost)).toMatchObject({ applied: 1, refused: 0 });
+    expect(await isIn(2, 'tag_46')).toBe(true);
   });
 
   test('are refused if one of two generations refuses them', async () => {

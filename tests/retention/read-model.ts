@@ -87,7 +87,7 @@ async function openReadModel() {
     { signal, now = asOf, isComplete = true }: SweepOptions = {},
   ): SweepDeps => ({
     ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
-    sweepStore: mongoSweepStore({ database, control, prefix: 'support.', now: () => now }),
+    sweepStore: mongoSweepStore({ database, control, prefix: 'support.', generation: 1, now: () => now }),
     asOf,
     isComplete,
   });

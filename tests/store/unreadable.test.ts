@@ -149,7 +149,7 @@ describe('a document whose envelope an operator has edited', () => {
     await editEach('message', orphanId);
     await editEach('conversation', editedConversationId, editsOfOtherFields);
     const { database, control } = opened;
-    const sweepStore = mongoSweepStore({ database, control, prefix: 'hu', now: () => now });
+    const sweepStore = mongoSweepStore({ database, control, prefix: 'hu', generation: 1, now: () => now });
     await sweep({ ...deps(), sweepStore, isComplete: true, asOf: new Date(99 * dayMs) });
     for (const kind of ['message', 'conversation'] as const)
       expect(await collectionOf(database, kind).countDocuments({ state: { $exists: true } })).toBe(0);

@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { projectionVersion, RebuildRefused } from '../../../shared/control/generations.ts';
+import { type Generation, projectionVersion, RebuildRefused } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
 import { readProgress } from '../../../shared/control/progress.ts';
 import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
-import { livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
+import { beginningOf, livingGenerations, requireRegistry } from '../../../shared/control/registry.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -90,7 +90,7 @@ export async function redriveSelected(
         addToSummary([...results, ...refused]);
       }
     } catch (error) {
-      if (error instanceof RebuildRefused) throw error;
+      if (error instanceof RebuildRefused && summary.deadLetters === 0) throw error;
       const chunk = records[0] ? ` starting at ${recordId(records[0])}` : '';
       throw new Error(
         `${counted(records.length, 'dead letter')}${chunk}: ${errorMessage(error)}. Done before: ` +
@@ -116,11 +116,11 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
       `generation ${unstarted.number} needs the records too, but has no collections yet: start its projectors`,
     );
   return Promise.all(
-    targets.map(async ({ number: generation }) => ({
+    targets.map(async (target) => ({
       control,
-      generation,
-      isPast: await readIsPast(control, generation),
-      store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
+      generation: target.number,
+      isPast: await readIsPast(control, target),
+      store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, target.number)),
       prefix: config.TOPIC_PREFIX,
       tombstoneDays: config.TOMBSTONE_DAYS,
       now: () => at,
@@ -128,11 +128,16 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
   );
 }
 
-async function readIsPast(control: Db, generation: number): Promise<RedriveDeps['isPast']> {
-  const progress = await readProgress(control, generation);
+async function readIsPast(control: Db, target: Generation): Promise<RedriveDeps['isPast']> {
+  const progress = await readProgress(control, target.number);
   const positions = new Map(progress.map((saved) => [partitionKey(saved), saved.applied.position]));
-  // The offsets of a lost record belong to a log that no generation reads any more.
-  return (entry) => entry.isLost || entry.offset < (positions.get(partitionKey(entry)) ?? 0);
+  return ({ isLost, offset, ...place }) => {
+    const key = partitionKey(place);
+    // A partition without applied records begins where the log began at the start of the build.
+    const position = positions.get(key) || beginningOf(target, key);
+    // The offsets of a lost record belong to a log that no generation reads any more.
+    return isLost || offset < position;
+  };
 }
 
 /** Refuses a dead letter that only generations of another release lack. */

@@ -6,12 +6,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
-import {
-  eraseDeadLetters,
-  type EraseDeps,
-  type Erasure,
-  findErasures,
-} from '../../projector/dead-letters/erase.ts';
+import { eraseDeadLetters, type Erasure, findErasures } from '../../projector/dead-letters/erase.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
 import { previewRedrive, type ReadDeadLetter, type RedriveResult } from './preview-redrive.ts';
 
@@ -30,8 +25,6 @@ type Redriven = {
   results: Map<string, RedriveResult>;
   /** The rejections of the records that the engine has rejected again, by the id of the dead letter. */
   rejections: Map<string, Rejection>;
-  /** The dead letters whose records have deleted an entity. */
-  deletions: Set<string>;
   /** The dead letters to erase, of entities that the records have deleted. */
   erasures: Erasure[];
 };
@@ -80,13 +73,7 @@ async function redriveOn(
   readable: ReadDeadLetter[],
   dryRun: boolean,
 ): Promise<Redriven> {
-  const redriven: Redriven = {
-    target,
-    results: new Map(),
-    rejections: new Map(),
-    deletions: new Set(),
-    erasures: [],
-  };
+  const redriven: Redriven = { target, results: new Map(), rejections: new Map(), erasures: [] };
   for (const [topic, letters] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
     const kind = kindOfTopic(topic, target.prefix);
     if (kind) {
@@ -142,7 +129,7 @@ const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
 
 /** Applies the records, and adds the outcome to `redriven`. Their effect is durable when it returns. */
 async function applyDeadLetters(redriven: Redriven, kind: Kind, readable: ReadDeadLetter[]): Promise<void> {
-  const { target, rejections, deletions, erasures } = redriven;
+  const { target, rejections, erasures } = redriven;
   const records = readable.map(({ record }) => record);
   const attempt = { signal: new AbortController().signal, onProgress: () => undefined };
   const engine = engineOf(target);
@@ -150,11 +137,9 @@ async function applyDeadLetters(redriven: Redriven, kind: Kind, readable: ReadDe
   const outcome = await applyChanges(engine, [chunk]);
   const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
   const rejectionOf = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  const deletedBy = new Set(changes.filter(({ op }) => op !== 'upsert').map(({ position }) => position));
   for (const { id, record } of readable) {
     const rejection = rejectionOf.get(record);
     if (rejection) rejections.set(id, rejection);
-    if (deletedBy.has(record.position)) deletions.add(id);
   }
   erasures.push(...(await findErasures(target.store, kind, { changes, rejected })));
 }
@@ -169,7 +154,6 @@ async function settle(redriven: Redriven[], readable: ReadDeadLetter[]): Promise
   const { control } = first.target;
   const registry = await readRegistry(control);
   if (registry) redriven.forEach(({ target }) => generationOf(registry, target.generation));
-  const openIds = new Set<string>();
   for (const onTarget of redriven) {
     const { target, rejections } = onTarget;
     const listed = readable.filter((letter) => isListed(target, letter));
@@ -180,22 +164,9 @@ async function settle(redriven: Redriven[], readable: ReadDeadLetter[]): Promise
     const closedIds = listed.filter((letter) => !stays(letter)).map(({ id }) => id);
     await rejectAgain(target, listed, rejections);
     await closeDeadLetters(control, closedIds, target.generation);
-    for (const { id } of listed.filter(stays)) openIds.add(id);
   }
-  await eraseDeleted(first.target, redriven, openIds);
-}
-
-/** Erases the dead letters of deleted entities, except an open one that is the deletion: some generation lacks it. */
-async function eraseDeleted(deps: EraseDeps, redriven: Redriven[], openIds: Set<string>): Promise<void> {
-  const allDeletions = redriven.flatMap(({ deletions }) => [...deletions]);
-  const openDeletions = new Set(allDeletions.filter((id) => openIds.has(id)));
-  const allErasures = redriven.flatMap(({ erasures }) => erasures);
-  const erasures = allErasures.map(({ kind, id, covers }): Erasure => ({
-    kind,
-    id,
-    covers: (deadLetter) => covers(deadLetter) && !openDeletions.has(deadLetter._id),
-  }));
-  await eraseDeadLetters(deps, erasures);
+  // After all dead letters are closed, because a deletion also covers its own dead letter.
+  for (const { target, erasures } of redriven) await eraseDeadLetters(target, erasures);
 }
 
 /** The rejected records stay in the ledger with the latest reason, unless another operator has closed them. */

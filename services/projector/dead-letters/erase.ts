@@ -1,16 +1,21 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
 import { positionOf } from '../../../shared/control/ledger.ts';
-import { purgeDeadLetters, readLedgerRecords } from '../../../shared/control/ledger-store.ts';
+import {
+  closeDeadLetters,
+  purgeDeadLetters,
+  readLedgerRecords,
+} from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { withCommandLimit } from '../../../shared/store/within-limit.ts';
+import { parseRecord } from '../apply/parse-record.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { isAfter, isBeforeTombstone } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import type { RejectedRecord } from './dead-letter.ts';
+import { recordOf, type RejectedRecord } from './dead-letter.ts';
 import { recheck } from './store-dead-letters.ts';
 import { subjectsOf } from './subjects.ts';
 
@@ -23,7 +28,13 @@ type Erasable = Pick<
 /** A deleted entity, and which of the dead letters about it are erased with it. */
 export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
-export type EraseDeps = { control: Db; prefix: string; now: () => Date };
+export type EraseDeps = {
+  control: Db;
+  prefix: string;
+  /** The generation whose documents show the deletions. */
+  generation: number;
+  now: () => Date;
+};
 
 type Deletion = Exclude<Change, Upsert>;
 type Deletions = Map<string, Deletion[]>;
@@ -38,13 +49,15 @@ const idsPerRead = 1_000;
  * Purges the dead letters of deleted entities. They may contain personal data, and a redrive would have no effect. Call
  * it once the deletion and the bytes of the caller's own dead letters are durable. Otherwise a crash could leave such
  * bytes behind: Invariant 14 in docs/internals/retention.md. The ledger names `by` as the cause of the purge.
+ *
+ * A deletion covers its own dead letter. If another generation lacks that deletion, this one only closes it for itself.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withCommandLimit((limit) => eraseCovered(deps, erasures, by, limit));
 }
 
 async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, limit: Abortable) {
-  const { control, prefix, now } = deps;
+  const { control, prefix, generation, now } = deps;
   const byId = Map.groupBy(erasures, ({ id }) => id);
   await using candidates = recordBytesOf(control)
     .find({ subjects: { $in: [...byId.keys()] } }, limit)
@@ -60,13 +73,27 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
     const ids = deadLetters.map(({ _id }) => _id);
     const ledgerRecords = await readLedgerRecords(control, ids);
     const erasedIds: string[] = [];
+    const closedIds: string[] = [];
     for (const deadLetter of deadLetters) {
-      const isLost = ledgerRecords.get(deadLetter._id)?.isLost ?? false;
+      const { isLost = false, generations = [] } = ledgerRecords.get(deadLetter._id) ?? {};
       const position = positionOf({ ...deadLetter, isLost });
-      if (isErased({ ...deadLetter, ...position })) erasedIds.push(deadLetter._id);
+      if (!isErased({ ...deadLetter, ...position })) continue;
+      const isOpenElsewhere = generations.some((number) => number !== generation);
+      if (isOpenElsewhere && (await isDeletion(deps, deadLetter, limit))) closedIds.push(deadLetter._id);
+      else erasedIds.push(deadLetter._id);
     }
     if (erasedIds.length > 0) await purgeDeadLetters(control, erasedIds, { at: now(), by });
+    if (closedIds.length > 0) await closeDeadLetters(control, closedIds, generation);
   }
+}
+
+/** Whether the record of a dead letter deletes an entity. */
+async function isDeletion({ control, prefix }: EraseDeps, { _id, topic }: Erasable, limit: Abortable) {
+  const kind = kindOfTopic(topic, prefix);
+  const bytes = await recordBytesOf(control).findOne({ _id }, limit);
+  if (!kind || !bytes) return false;
+  const parsed = parseRecord(kind, recordOf(bytes));
+  return 'change' in parsed && parsed.change.op !== 'upsert';
 }
 
 /**
