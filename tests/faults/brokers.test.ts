@@ -26,7 +26,7 @@ import { seed, shortSession } from './use-fault-servers.ts';
 /** The change that makes a build of the projector save positions without leader epochs. */
 const withoutEpochs = {
   file: 'services/projector/progress/progress.ts',
-  find: '      if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;\n',
+  find: '      if (leaderEpoch !== unknownEpoch) applied.leaderEpoch = leaderEpoch;\n',
   replace: '',
 };
 
