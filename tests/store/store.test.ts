@@ -194,7 +194,13 @@ describe('the stores of the engine and of the sweep', () => {
       store: memoryStore(data),
       sweepStore: memorySweepStore(data, new Set(), undefined, { pageSize: 9 }),
     };
-    const sweepStore = mongoSweepStore({ database, control, prefix: 'support.', generation: 1, now: () => new Date() });
+    const sweepStore = mongoSweepStore({
+      database,
+      control,
+      prefix: 'support.',
+      generation: 1,
+      now: () => new Date(),
+    });
     for (let step = 0; step < size(1_500, 15_000); step += 1) {
       const name = random.chance(0.2) ? 'write' : random.pick(Object.keys(calls));
       const call = calls[name] as Call;
