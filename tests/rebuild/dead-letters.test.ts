@@ -1,30 +1,16 @@
 import { readOwnRejects } from '../../services/operations/own-rejects.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import { ledgerOf, readLedgerRecords, storeLost, storeSkip } from '../../shared/control/ledger-store.ts';
+import { ledgerOf, storeLost, storeSkip } from '../../shared/control/ledger-store.ts';
 import { logGapsOf, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
-import { created } from '../support/entities.ts';
 import { activeAndReady, generation, present, secondsBefore, useRebuild } from './fixture.ts';
+import { readGenerationsLacking, storeRejectedTag } from './rejected-letters.ts';
 
 describe('dead letters of several generations', () => {
   const rebuild = useRebuild();
 
-  /** Stores a valid tag, as if a former release had rejected it on these generations. */
-  const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
-    const offset = Number(id.split('_')[1]);
-    let letterId = '';
-    for (const number of generations) {
-      const options = { offset, now: present, generation: number };
-      letterId = await storeDeadLetter(rebuild, created('tag', id), options);
-    }
-    return letterId;
-  };
-  /** The generations that lack the effect of the record; undefined if the dead letter no longer stands. */
-  const generationsLacking = async (id: string) => {
-    const records = await readLedgerRecords(rebuild.control, [id]);
-    return records.get(id)?.generations;
-  };
+  const rejectedOn = (id: string, generations: number[]) => storeRejectedTag(rebuild, id, generations);
+  const generationsLacking = (id: string) => readGenerationsLacking(rebuild, id);
 
   test('are carried over to a promoted generation if Kafka cannot return the record', async () => {
     const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });

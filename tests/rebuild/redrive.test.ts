@@ -5,38 +5,24 @@ import { eraseSince } from '../../services/projector/dead-letters/erase.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { projectionVersion, RebuildRefused } from '../../shared/control/generations.ts';
-import { readLedgerRecords } from '../../shared/control/ledger-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
-import { created } from '../support/entities.ts';
+import { standingLetters } from '../support/dead-letters.ts';
 import { activeAndReady, generation, present, useRebuild } from './fixture.ts';
+import { readGenerationsLacking, storeRejected, storeRejectedTag } from './rejected-letters.ts';
 
 describe('dead letters that are redriven on several generations', () => {
   const rebuild = useRebuild();
   const deps = () => ({ ...rebuild, now: async () => present, readRecords: null });
 
-  /** Stores a valid tag, as if a former release had rejected it on these generations. */
-  const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
-    const offset = Number(id.split('_')[1]);
-    let letterId = '';
-    for (const number of generations) {
-      const options = { offset, now: present, generation: number };
-      letterId = await storeDeadLetter(rebuild, created('tag', id), options);
-    }
-    return letterId;
-  };
+  const rejectedOn = (id: string, generations: number[]) => storeRejectedTag(rebuild, id, generations);
   const redrive = (...ids: string[]) =>
     redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
   const isIn = async (number: number, id: string) =>
     (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
-  /** The generations that lack the effect of the record; undefined if the dead letter no longer stands. */
-  const generationsLacking = async (id: string) => {
-    const records = await readLedgerRecords(rebuild.control, [id]);
-    return records.get(id)?.generations;
-  };
+  const generationsLacking = (id: string) => readGenerationsLacking(rebuild, id);
 
   test('are redriven on each living generation that lacks their record', async () => {
     await rebuild.storeGenerations([
@@ -106,13 +92,9 @@ describe('dead letters that are redriven on several generations', () => {
       state: {},
     });
   /** Stores a valid deletion of a tag, as if a former release had rejected it on these generations. */
-  const rejectedDeletion = async (id: string, generations: number[]): Promise<string> => {
+  const rejectedDeletion = (id: string, generations: number[]) => {
     const deletion = { kind: 'tag', id, orgId: 'org_1', version: 2, op: 'deleted', time: present } as const;
-    const options = { offset: Number(id.split('_')[1]), now: present };
-    let letterId = '';
-    for (const number of generations)
-      letterId = await storeDeadLetter(rebuild, deletion, { ...options, generation: number });
-    return letterId;
+    return storeRejected(rebuild, deletion, generations);
   };
 
   test('of a deletion stay open for the generation that refuses it, also after a sweep of another generation', async () => {
