@@ -1,3 +1,4 @@
+import { partitionKey } from '../control/topic-partition.ts';
 import {
   createErrorFromCode,
   type ProtocolError,
@@ -86,7 +87,7 @@ export function patchFetch(kafkajs: FetchInternals): void {
       );
     const createCall = protocol({ version });
     return (request) => {
-      const call = createCall({ ...request, topics: rotate(request.topics) });
+      const call = createCall(request);
       const response: FetchResponse = {
         decode: (bytes) => decodeResponse(kafkajs, bytes, request),
         parse: async (data) => {
@@ -111,18 +112,6 @@ function requirePermission(data: FetchData): void {
   if (refused.length > 0) throw topicsRefused(refused.map(({ topicName }) => topicName));
 }
 
-/**
- * Rotates the topics, and the partitions of each topic, by a random distance. Brokers return a batch beyond the limit
- * of its partition only for the first partition that has records, so each partition must come first now and then.
- */
-const rotate = (topics: FetchRequest['topics']): FetchRequest['topics'] =>
-  rotated(topics.map((topic) => ({ ...topic, partitions: rotated(topic.partitions) })));
-
-function rotated<T>(items: T[]): T[] {
-  const start = Math.floor(Math.random() * items.length);
-  return [...items.slice(start), ...items.slice(0, start)];
-}
-
 /** Decodes a Fetch response. The decoders of kafkajs describe the format. */
 async function decodeResponse(
   parts: FetchInternals,
@@ -133,13 +122,26 @@ async function decodeResponse(
   const clientSideThrottleTime = decoder.readInt32();
   // The error code and id of a fetch session, which kafkajs does not use.
   decoder.readBytes(6);
+  const requested = requestedOffsets(request);
   const responses = decoder.readArray(() => {
     const topicName = decoder.readString();
-    const requested = request.topics.find(({ topic }) => topic === topicName)?.partitions ?? [];
-    return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, requested)) };
+    return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, topicName, requested)) };
   });
   if (clientSideThrottleTime === 0 || responses.length > 0) return { clientSideThrottleTime, responses };
   return { clientSideThrottleTime, responses: throttledResponses(request, clientSideThrottleTime) };
+}
+
+/**
+ * The requested offset of each partition, by `<topic>/<partition>`. A topic may have several entries in a request:
+ * kafkajs shuffles the partitions of all topics, and joins only neighbors of one topic.
+ */
+function requestedOffsets({ topics }: FetchRequest): ReadonlyMap<string, number> {
+  const offsets = new Map<string, number>();
+  for (const { topic, partitions } of topics) {
+    for (const { partition, fetchOffset } of partitions)
+      offsets.set(partitionKey({ topic, partition }), Number(fetchOffset));
+  }
+  return offsets;
 }
 
 /**
@@ -171,7 +173,7 @@ export const isLeaderError = (type: string): boolean => leaderErrors.has(type);
 /** Kafka's code for a batch that cannot be read. */
 const corruptMessage = 2;
 
-function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
+function decodePartition(decoder: Decoder, topic: string, requested: ReadonlyMap<string, number>) {
   // The order of the reads is the format.
   const partition = decoder.readInt32();
   const errorCode = decoder.readInt16();
@@ -184,7 +186,10 @@ function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][num
   }));
   const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
-  const fetchOffset = Number(requested.find((request) => request.partition === partition)?.fetchOffset ?? 0);
+  const key = partitionKey({ topic, partition });
+  const fetchOffset = requested.get(key);
+  if (fetchOffset === undefined)
+    throw new Error(`a broker answers a fetch of ${key}, which was not requested`);
   // The messages are already filtered, so kafkajs must not filter them again.
   const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
   // A refused topic fails the response: `requirePermission`.

@@ -20,12 +20,16 @@ const parts = installedKafkajs();
 
 beforeAll(() => patchKafkajs());
 
-/** The batches that kafkajs creates from a response's bytes, each fetched from `from`. */
+/**
+ * The batches that kafkajs creates from a response's bytes, each fetched from `from`. As kafkajs shuffles partitions, the
+ * topic has an entry of its own for each partition.
+ */
 async function fetched(from: number, ...partitions: ExamplePartition[]): Promise<Batch[]> {
-  const requested = partitions.map(({ partition = 0 }) => ({ partition, fetchOffset: String(from) }));
-  const { response } = parts.fetch.protocol({ version: 11 })({
-    topics: [{ topic: 't', partitions: requested }],
-  });
+  const topics = partitions.map(({ partition = 0 }) => ({
+    topic: 't',
+    partitions: [{ partition, fetchOffset: String(from) }],
+  }));
+  const { response } = parts.fetch.protocol({ version: 11 })({ topics });
   const { responses } = await response.parse(await response.decode(responseBytes(...partitions)));
   return responses.flatMap(({ topicName, partitions: read }) =>
     read.map((data) => new KafkajsBatch(topicName, String(from), data)),
@@ -190,14 +194,11 @@ describe('a batch', () => {
   test('whose frame cannot be read leaves the batch before it and other partitions readable', async () => {
     const broken = batchBytes(data(6, 1), data(7, 1));
     broken.writeInt32BE(-20, 8);
-    const partitions = [
-      { partition: 0, bytes: Buffer.concat([batchBytes(data(5, 1)), broken]) },
-      { partition: 1, bytes: batchBytes(data(9, 1)) },
-    ];
-    const batches = await fetched(5, ...partitions);
-    expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([['5', '6'], ['9']]);
+    const readable = { partition: 1, bytes: batchBytes(data(9, 1)) };
+    const batches = await fetched(5, readable, { bytes: Buffer.concat([batchBytes(data(5, 1)), broken]) });
+    expect(batches.map(({ messages }) => messages.map(({ offset }) => offset))).toEqual([['9'], ['5', '6']]);
     // As the first batch of a fetch, its offset is not below the requested one.
-    const [undecodable] = await fetched(8, { bytes: broken });
+    const [, undecodable] = await fetched(8, readable, { bytes: broken });
     expect(undecodable?.messages.map(({ offset }) => offset)).toEqual(['8']);
   });
 
@@ -245,9 +246,17 @@ describe('a fetch response', () => {
     ['an error that kafkajs does not know', failing(120), 'Unknown error code 120'],
   ])('in which a partition has %s delivers that, and the other partitions', async (_, partition, error) => {
     const otherPartition = { partition: 1, bytes: batchBytes(data(5, 1)) };
-    const [broken, read] = await fetched(5, { ...partition, partition: 0 }, otherPartition);
-    expect(broken && readPartitionFetch(broken)).toMatchObject({ error, batches: [], nextOffset: 6 });
+    const [read, broken] = await fetched(5, otherPartition, { ...partition, partition: 0 });
+    expect(broken && readPartitionFetch(broken)).toMatchObject({ error, batches: [], nextOffset: 5 });
     expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
+  });
+
+  test('for a partition that was not requested is an error', async () => {
+    const { response } = parts.fetch.protocol({ version: 11 })({ topics: [] });
+    const bytes = responseBytes({ partition: 3, bytes: batchBytes(data(5, 1)) });
+    await expect(response.decode(bytes)).rejects.toThrow(
+      'a broker answers a fetch of t/3, which was not requested',
+    );
   });
 
   test('that refuses a topic is an error, which names the topic', async () => {

@@ -109,37 +109,45 @@ export type PartitionFetch = {
   endOffset: number;
 };
 
-/** Reads a fetch of kafkajs: the patch delivers each record batch as one message. */
+/**
+ * Reads a fetch of kafkajs: the patch delivers each record batch as one message. Only a record batch, or the marker that
+ * stands for one, moves the next offset.
+ */
 export function readPartitionFetch(batch: Batch): PartitionFetch {
-  const messages = batch.messages as unknown as Message[];
+  const messages = messagesIn(batch);
+  const offset = Number((batch as FetchedBatch).fetchedOffset);
   const error = errorIn(batch);
+  const last = messages.findLast((message) => 'batch' in message || 'isControlRecord' in message);
   return {
-    offset: fetchedOffsetOf(batch),
+    offset,
     error: error && protocolErrorText(error),
     throttledMs: throttledMsOf(batch),
-    batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
-    nextOffset: Number(batch.lastOffset()) + 1,
+    // As kafkajs does, this leaves out a batch that ends before the requested offset.
+    batches: messages.flatMap((message) =>
+      'batch' in message && message.batch.lastOffset >= offset ? [message.batch] : [],
+    ),
+    nextOffset: last ? Math.max(offset, Number(last.offset) + 1) : offset,
     leaderEpoch: leaderEpochOfLast(batch),
     endOffset: Number(batch.highWatermark),
   };
 }
 
+/** The messages of the patch. `batch.messages` lacks some of them, because kafkajs filters it by its own rules. */
+const messagesIn = (batch: Batch): Message[] => (batch as FetchedBatch).rawMessages;
+
 /** The error of a broker that delivers nothing of the partition; null if it delivers. */
-const errorIn = ({ messages }: Batch): ProtocolError | null =>
-  (messages as unknown as Message[]).find((message) => 'error' in message)?.error ?? null;
+const errorIn = (batch: Batch): ProtocolError | null =>
+  messagesIn(batch).find((message) => 'error' in message)?.error ?? null;
 
 /** How long a quota makes the client wait for a batch without records, in milliseconds; 0 without a quota. */
 function throttledMsOf(batch: Batch): number {
-  const [first] = (batch as FetchedBatch).rawMessages;
+  const [first] = messagesIn(batch);
   return first && 'throttledMs' in first ? first.throttledMs : 0;
 }
 
-/** The offset from which the batch was fetched. The types of kafkajs do not include it. */
-export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
-
 /** The leader epoch of the last fetched record batch, even if the patch filtered it out; -1 without an epoch. */
 export function leaderEpochOfLast(batch: Batch): number {
-  const last = (batch as FetchedBatch).rawMessages.at(-1);
+  const last = messagesIn(batch).at(-1);
   if (!last) return -1;
   if ('batch' in last) return leaderEpochOf(last.batch.bytes);
   return 'leaderEpoch' in last ? last.leaderEpoch : -1;

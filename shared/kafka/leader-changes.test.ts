@@ -12,8 +12,8 @@ const storageError = 56;
 async function fetchWith(errorCode: number) {
   const error = createErrorFromCode(errorCode);
   const batches = [
-    { partition: 0, messages: [{ offset: '5', error }] },
-    { partition: 1, messages: [{ offset: '5' }] },
+    { partition: 0, rawMessages: [{ offset: '5', error }] },
+    { partition: 1, rawMessages: [{ offset: '5' }] },
   ] as unknown as Batch[];
   const refreshMetadata = jest.fn(() => Promise.resolve());
   const group = {

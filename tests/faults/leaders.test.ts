@@ -105,23 +105,35 @@ describe('a projector whose partitions are led by two brokers', () => {
     await stop();
   });
 
-  test('does not join its group again if a partition moves to the other broker', async () => {
-    // given a projector that reads the contacts from the first broker
+  /** Moves the first partition of the contacts to a broker. */
+  const moveContacts = async (broker: number) => {
+    const moved = [{ topic: topic('contact'), partitionAssignment: [{ partition: 0, replicas: [broker] }] }];
+    await environment.admin.alterPartitionReassignments({ topics: moved });
+    await eventually(async () => {
+      const { topics } = await environment.admin.fetchTopicMetadata({ topics: [topic('contact')] });
+      return topics[0]?.partitions[0]?.leader === broker;
+    });
+  };
+
+  test('neither joins its group again nor loses a record if a partition moves to the other broker', async () => {
+    // given a projector that reads the contacts, whose topic has several partitions, from the first broker
+    const { admin } = environment;
+    await admin.createPartitions({
+      topicPartitions: [{ topic: topic('contact'), count: 4, assignments: [[1], [1], [1]] }],
+    });
+    await awaitLeaders(admin, [topic('contact')]);
     const projector = startProcess();
     await publish('contact', 'con_before', 0);
     await eventually(() => isStored('contact', 'con_before'));
     const joins = () => projector.log.filter(({ msg }) => msg === 'joined the group').length;
     const joinsBefore = joins();
-    // when the partition moves to the second one
-    const moved = [{ topic: topic('contact'), partitionAssignment: [{ partition: 0, replicas: [2] }] }];
-    await environment.admin.alterPartitionReassignments({ topics: moved });
-    await eventually(async () => {
-      const { topics } = await environment.admin.fetchTopicMetadata({ topics: [topic('contact')] });
-      return topics[0]?.partitions[0]?.leader === 2;
-    });
-    // then the projector reads the next record from the second broker
-    await publish('contact', 'con_after', 0);
-    await eventually(() => isStored('contact', 'con_after'));
+    for (let move = 0; move < 6; move += 1) {
+      // when the partition moves to the other broker
+      await moveContacts(move % 2 === 0 ? 2 : 1);
+      // then the projector reads the next record from there
+      await publish('contact', `con_${move}`, 0);
+      await eventually(() => isStored('contact', `con_${move}`));
+    }
     expect(joins()).toBe(joinsBefore);
     expect(await projector.stop()).toBe(0);
   });

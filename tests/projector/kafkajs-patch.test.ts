@@ -1,5 +1,8 @@
 import type { Producer, Transaction } from 'kafkajs';
+import { pino } from 'pino';
 import { awaitLeaders } from '../../services/operations/topics/create-topics.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { type PartitionFetch, readPartitionFetch } from '../../shared/kafka/kafkajs-patch.ts';
 import { eventually } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -53,5 +56,36 @@ describe('a log that a broker has compacted', () => {
     const end = Number((await admin.fetchTopicOffsets(topic))[0]?.high);
     await eventually(() => position(topic) === end).finally(stop);
     expect(seen(topic)).toEqual(['again', 'committed', 'after']);
+  });
+});
+
+/* kafkajs shuffles the partitions of a request, so a topic may have several entries in the request. */
+describe('a broker that cannot read any partition at the requested offset', () => {
+  const { environment } = useProjector({ projectors: 0, partitions: 4 });
+
+  test('fails the fetch of each of them, and the fetch moves to no later offset', async () => {
+    const { config } = environment;
+    const [firstTopic = '', secondTopic = ''] = environment.topics;
+    const topics = [firstTopic, secondTopic];
+    const kafka = createKafka(config, pino({ level: 'silent' }));
+    const consumer = kafka.consumer({ groupId: config.CONSUMER_GROUP, maxWaitTimeInMs: 100 });
+    const fetches: PartitionFetch[] = [];
+    await consumer.connect();
+    await consumer.subscribe({ topics });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async ({ batch }) => {
+        fetches.push(readPartitionFetch(batch));
+      },
+    });
+    for (const topic of topics) {
+      for (const partition of [0, 1, 2, 3]) consumer.seek({ topic, partition, offset: '1000' });
+    }
+    await eventually(() => fetches.length >= 100).finally(() => consumer.disconnect());
+    const moved = fetches.filter(
+      ({ error, nextOffset }) => error !== 'OFFSET_OUT_OF_RANGE' || nextOffset !== 1_000,
+    );
+    expect(moved).toEqual([]);
   });
 });

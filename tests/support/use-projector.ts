@@ -132,7 +132,7 @@ export function useProjector({
       return producer;
     },
     cli: (...args: string[]) => runCli(environment.variables, args),
-    /** Deletes the records of the topic's first partition before an offset. */
+    /** Deletes the records of the topic's first partition before an offset; -1 stands for the log's end. */
     deleteRecords: (kind: Kind, offset: number) => deleteRecords(environment, topic(kind), offset),
     /** Deletes the topic and creates it again, empty; by default with the same number of partitions. */
     recreateTopic: (kind: Kind, count = partitions) => recreateTopic(environment, topic(kind), count),
