@@ -110,8 +110,8 @@ export type PartitionFetch = {
 };
 
 /**
- * Reads a fetch of kafkajs: the patch delivers each record batch as one message. Only a record batch, or the marker that
- * stands for one, moves the next offset.
+ * Reads a fetch of kafkajs: the patch delivers each record batch as one message. The next offset moves only past a
+ * record batch, or past the marker that stands for one.
  */
 export function readPartitionFetch(batch: Batch): PartitionFetch {
   const messages = messagesIn(batch);
