@@ -49,13 +49,15 @@ describe('dead letters about a deleted entity', () => {
     expect(await recordBytesOf(opened.control).countDocuments()).toBe(2);
   });
 
+  const openFor = async () => (await standingLetters(opened.control)).map(({ generations }) => generations);
+  const rejectedDeletion = (id: string): RejectedRecord => ({
+    ...rejectedVersion(id, 3),
+    record: recordOf({ kind: 'contact', id, orgId: 'org_1', version: 3, op: 'deleted', time: new Date() }, 3),
+  });
+
   test('of a deletion stay open for a generation that lacks it, until that generation deletes the entity', async () => {
-    const deletion = { kind: 'contact', id: 'con_3', orgId: 'org_1', version: 3, op: 'deleted' } as const;
-    const rejected = [
-      { ...rejectedVersion('con_3', 3), record: recordOf({ ...deletion, time: new Date() }, 3) },
-    ];
+    const rejected = [rejectedDeletion('con_3')];
     const erasure = { kind: 'contact', id: 'con_3', covers: () => true } as const;
-    const openFor = async () => (await standingLetters(opened.control)).map(({ generations }) => generations);
     await store(rejected, 'support.contacts', 1);
     await store(rejected, 'support.contacts', 2);
     await eraseDeadLetters(deps(1), [erasure]);
@@ -64,6 +66,16 @@ describe('dead letters about a deleted entity', () => {
     await eraseDeadLetters(deps(2), [erasure]);
     expect(await openFor()).toEqual([]);
     expect(await recordBytesOf(opened.control).countDocuments()).toBe(0);
+  });
+
+  test('of a deletion are stored for a generation that rejects it after another has deleted the entity', async () => {
+    const rejected = [rejectedDeletion('con_4')];
+    await store(rejected, 'support.contacts', 1);
+    await eraseDeadLetters(deps(1), [{ kind: 'contact', id: 'con_4', covers: () => true }]);
+    expect(await openFor()).toEqual([]);
+    await store(rejected, 'support.contacts', 2);
+    expect(await openFor()).toEqual([[2]]);
+    expect(await recordBytesOf(opened.control).countDocuments()).toBe(1);
   });
 
   test('stay erased when another generation rejects their records', async () => {

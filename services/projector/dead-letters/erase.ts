@@ -50,7 +50,8 @@ const idsPerRead = 1_000;
  * it once the deletion and the bytes of the caller's own dead letters are durable. Otherwise a crash could leave such
  * bytes behind: Invariant 14 in docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  *
- * A deletion covers its own dead letter. If another generation lacks that deletion, this one only closes it for itself.
+ * A deletion covers its own dead letter. Another generation may lack that deletion, or may still reject it, so this one
+ * only closes the dead letter for itself.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withCommandLimit((limit) => eraseCovered(deps, erasures, by, limit));
@@ -75,11 +76,10 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
     const erasedIds: string[] = [];
     const closedIds: string[] = [];
     for (const deadLetter of deadLetters) {
-      const { isLost = false, generations = [] } = ledgerRecords.get(deadLetter._id) ?? {};
+      const isLost = ledgerRecords.get(deadLetter._id)?.isLost ?? false;
       const position = positionOf({ ...deadLetter, isLost });
       if (!isErased({ ...deadLetter, ...position })) continue;
-      const isOpenElsewhere = generations.some((number) => number !== generation);
-      if (isOpenElsewhere && (await isDeletion(deps, deadLetter, limit))) closedIds.push(deadLetter._id);
+      if (await mayBeDeletion(deps, deadLetter, limit)) closedIds.push(deadLetter._id);
       else erasedIds.push(deadLetter._id);
     }
     if (erasedIds.length > 0) await purgeDeadLetters(control, erasedIds, { at: now(), by });
@@ -87,11 +87,12 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
   }
 }
 
-/** Whether the record of a dead letter deletes an entity. */
-async function isDeletion({ control, prefix }: EraseDeps, { _id, topic }: Erasable, limit: Abortable) {
+/** Whether the record of a dead letter deletes an entity. True if another client has removed its bytes meanwhile. */
+async function mayBeDeletion({ control, prefix }: EraseDeps, { _id, topic }: Erasable, limit: Abortable) {
   const kind = kindOfTopic(topic, prefix);
   const bytes = await recordBytesOf(control).findOne({ _id }, limit);
-  if (!kind || !bytes) return false;
+  if (!bytes) return true;
+  if (!kind) return false;
   const parsed = parseRecord(kind, recordOf(bytes));
   return 'change' in parsed && parsed.change.op !== 'upsert';
 }
