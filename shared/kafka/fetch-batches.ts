@@ -1,5 +1,7 @@
-import type { TopicPartition } from '../control/topic-partition.ts';
+import kafkajs from 'kafkajs';
+import { partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 import type { BatchMessage, ErrorMessage, ThrottleMessage } from './fetch-decoder.ts';
+import { noLeader } from './metadata.ts';
 import { protocolErrorText } from './protocol-errors.ts';
 import type { RawBatch } from './record-batch.ts';
 
@@ -33,19 +35,21 @@ const fetchWaitMs = 1_000;
 const throttlingLimits = { responses: 3, waitMs: 30_000 };
 
 /**
- * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the log has
- * no record at the offset, or if the partition has no leader. Rejects if the leader does not answer, or if a quota
- * throttles this client beyond `throttlingLimits`.
+ * Fetches the committed batches of a partition from an offset on, without a consumer group. Returns null if the offset
+ * is outside the log. Rejects if no leader delivers a batch, or if a quota throttles this client beyond
+ * `throttlingLimits`.
  */
 export async function fetchBatches(
   cluster: FetchingCluster,
-  { topic, partition }: TopicPartition,
+  place: TopicPartition,
   offset: number,
 ): Promise<FetchedBatches | null> {
+  const { topic, partition } = place;
+  const unreadable = `${partitionKey(place)} cannot be read at offset ${offset}`;
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadata();
-  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-  if (nodeId === undefined) return null;
+  const [nodeId = String(noLeader)] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === String(noLeader)) throw new kafkajs.KafkaJSError(`${unreadable}: it has no leader`);
   const broker = (await cluster.findBroker({ nodeId })) as { fetch: Fetch };
   const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
@@ -54,16 +58,12 @@ export async function fetchBatches(
     const partitions = fetched.responses.flatMap((response) => response.partitions);
     return partitions.flatMap((fetchedPartition) => fetchedPartition.messages);
   });
-  const last = messages.at(-1);
-  if (!last) return null;
   const error = messages.find((message) => message.error !== undefined)?.error;
   if (error?.type === 'OFFSET_OUT_OF_RANGE') return null;
-  if (error) {
-    const text = protocolErrorText(error);
-    throw Object.assign(error, {
-      message: `${topic}/${partition} cannot be read at offset ${offset}: ${text}`,
-    });
-  }
+  if (error) throw Object.assign(error, { message: `${unreadable}: ${protocolErrorText(error)}` });
+  const last = messages.at(-1);
+  // The broker may have become the leader just now, and know no later high watermark yet.
+  if (!last) throw new kafkajs.KafkaJSError(`${unreadable}: its leader delivers nothing`);
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }
 

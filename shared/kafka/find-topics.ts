@@ -1,5 +1,5 @@
 import type { Broker } from './kafkajs-protocol.ts';
-import { readMetadata } from './metadata.ts';
+import { liveBrokers, readMetadata } from './metadata.ts';
 import { topicAuthorizationFailed } from './protocol-errors.ts';
 
 /** The part of a kafkajs cluster that asks its brokers. */
@@ -23,7 +23,7 @@ const unknownTopic = 3;
 /** Asks every live broker for the topics by name, because a broker that has just started may not know them yet. */
 export async function findTopics(cluster: AskedCluster, topics: string[]): Promise<FoundTopics> {
   await cluster.refreshMetadata();
-  const asking = cluster.getNodeIds().map(async (nodeId) => {
+  const asking = liveBrokers(cluster).map(async (nodeId) => {
     const broker = await cluster.findBroker({ nodeId });
     return readMetadata(broker, topics);
   });

@@ -34,9 +34,8 @@ test('a fetch delivers the error of a partition that its leader cannot read', as
   expect(await fetchWith(storageError)).toEqual({ delivered: [0, 1], readings: 0 });
 });
 
-/** A cluster of one broker, which answers each fetch with this error. */
-function clusterWith(errorCode: number) {
-  const messages = [{ offset: '5', error: createErrorFromCode(errorCode) }];
+/** A cluster of one broker, which answers each fetch with these messages of one partition. */
+function clusterWith(messages: object[]) {
   const answer = { responses: [{ topicName: 't', partitions: [{ messages }] }] };
   const broker = { fetch: () => Promise.resolve(answer) };
   return {
@@ -47,6 +46,10 @@ function clusterWith(errorCode: number) {
   };
 }
 
+/** The messages of a partition that a broker cannot read. */
+const failing = (code: number) => [{ offset: '5', error: createErrorFromCode(code) }];
+const place = { topic: 't', partition: 0 };
+
 test.each([
   [notLeader, 'NOT_LEADER_FOR_PARTITION'],
   [2, 'CORRUPT_MESSAGE'],
@@ -54,14 +57,42 @@ test.each([
   [9, 'REPLICA_NOT_AVAILABLE'],
   [120, 'Unknown error code 120'],
 ])('a read of one partition fails with the error %i of its broker, which may pass', async (code, text) => {
-  const reading = fetchBatches(clusterWith(code), { topic: 't', partition: 0 }, 5);
+  const reading = fetchBatches(clusterWith(failing(code)), place, 5);
   const failure: unknown = await reading.catch((thrown: unknown) => thrown);
   expect(classify(failure).errorClass).toBe('transient');
   expect(String(failure)).toContain(`t/0 cannot be read at offset 5: ${text}`);
 });
 
-test('a topic counts as not tried if a broker does not lead its partition', async () => {
+test('a read of one partition finds no record at an offset outside its log', async () => {
+  expect(await fetchBatches(clusterWith(failing(1)), place, 5)).toBeNull();
+});
+
+/* A new leader delivers nothing above its high watermark, which it may learn only later. */
+test('a read of one partition fails if its leader delivers nothing, because the log may have the record', async () => {
+  const reading = fetchBatches(clusterWith([]), place, 5);
+  await expect(reading).rejects.toThrow('t/0 cannot be read at offset 5: its leader delivers nothing');
+});
+
+/* kafkajs reads its metadata from one broker, which may not know the partition, or no leader of it. */
+test.each([
+  ['that is unknown to a broker', {}],
+  ['without a leader', { '-1': [0] }],
+])('a read of one partition %s fails', async (_, leaders) => {
+  const cluster = { ...clusterWith([]), findLeaderForPartitions: () => leaders };
+  const failure: unknown = await fetchBatches(cluster, place, 5).catch((thrown: unknown) => thrown);
+  expect(classify(failure).errorClass).toBe('transient');
+  expect(String(failure)).toContain('t/0 cannot be read at offset 5: it has no leader');
+});
+
+test.each([
+  ['does not lead its partition', failing(notLeader), 'NOT_LEADER_FOR_PARTITION'],
+  [
+    'only answers that a quota throttles this client',
+    [{ offset: '5', throttledMs: 90 }],
+    'a quota throttles this client, by 90 ms',
+  ],
+])('a topic counts as not tried if a broker %s', async (_, messages, reason) => {
   const logs = { ends: new Map([['t/0', { end: 5 }]]), leaders: new Map([['t/0', 1]]), unreachable: [] };
-  const untried = await tryFetch(clusterWith(notLeader), ['t'], logs);
-  expect([...untried]).toEqual([['t', 'NOT_LEADER_FOR_PARTITION']]);
+  const untried = await tryFetch(clusterWith(messages), ['t'], logs);
+  expect([...untried]).toEqual([['t', reason]]);
 });

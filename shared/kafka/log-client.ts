@@ -1,4 +1,4 @@
-import kafkajs, { type Kafka } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 import { type EpochEnd, readEpochEnds, type WantedEpochs } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
@@ -6,6 +6,7 @@ import { findTopics, type FoundTopics } from './find-topics.ts';
 import { type Broker, requestCreator } from './kafkajs-protocol.ts';
 import {
   failureOf,
+  liveBrokers,
   type MergedTopics,
   mergeTopics,
   noLeader,
@@ -50,7 +51,7 @@ export type LogClient = {
   tryJoin: (member: JoiningMember) => Promise<void>;
   /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
   read: (topics: string[]) => Promise<LogState>;
-  /** Fetches the batches of a partition from an offset on; null if the log does not have the offset. */
+  /** Fetches the batches of a partition from an offset on; null if the offset is outside the log. */
   fetch: (from: TopicPartition, offset: number) => Promise<FetchedBatches | null>;
   /**
    * Asks the leaders that the last `read` has found where epochs end, by `<topic>/<partition>`. Leaves out each
@@ -116,7 +117,7 @@ type AskedBrokers = {
 };
 
 function createAskedBrokers(cluster: Cluster): AskedBrokers {
-  const nodeIds = cluster.getNodeIds();
+  const nodeIds = liveBrokers(cluster);
   const failed = new Map<string, unknown>();
   return {
     count: nodeIds.length,
@@ -147,7 +148,6 @@ async function findPartitions(brokers: AskedBrokers, topics: string[]): Promise<
     if (failure) failed.set(nodeId, failure);
     found.push(...metadata);
   });
-  if (brokers.count === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
   const [firstFailure] = failed.values();
   if (failed.size === brokers.count) throw firstFailure as Error;
   return mergeTopics(found);

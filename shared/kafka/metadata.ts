@@ -1,9 +1,17 @@
+import kafkajs from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
 import { type Broker, createDecoder, createEncoder, type Decoder, type Encoder } from './kafkajs-protocol.ts';
 import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 
 /** Kafka's node id in place of the leader of a partition that has none. */
 export const noLeader = -1;
+
+/** The node ids of the live brokers, as the last metadata names them. Throws if it names none. */
+export function liveBrokers(cluster: { getNodeIds: () => string[] }): string[] {
+  const nodeIds = cluster.getNodeIds();
+  if (nodeIds.length === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
+  return nodeIds;
+}
 
 /** A topic as one broker knows it. */
 export type TopicMetadata = {

@@ -1,7 +1,7 @@
 import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { classify } from './errors.ts';
-import type { ErrorMessage } from './fetch-decoder.ts';
+import type { ErrorMessage, ThrottleMessage } from './fetch-decoder.ts';
 import { memberMetadata } from './group-members.ts';
 import { type Broker, requestCreator } from './kafkajs-protocol.ts';
 import { noLeader } from './metadata.ts';
@@ -15,9 +15,8 @@ type Fetch = (options: {
   maxBytes: number;
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
 }) => Promise<FetchResponse>;
-type FetchResponse = {
-  responses: { topicName: string; partitions: { messages: Partial<ErrorMessage>[] }[] }[];
-};
+type FetchResponse = { responses: { topicName: string; partitions: { messages: Message[] }[] }[] };
+type Message = Partial<ErrorMessage> & Partial<ThrottleMessage>;
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
 /**
@@ -68,15 +67,21 @@ export async function tryFetch(
   return untried;
 }
 
-/** The topics with a partition that could not be read, each with its first error. */
+/** The topics with a partition that could not be read, each with the first reason. */
 function failuresIn({ responses }: FetchResponse): Map<string, string> {
   const failures = new Map<string, string>();
   for (const { topicName, partitions } of responses) {
     const messages = partitions.flatMap((partition) => partition.messages);
-    const failed = messages.find(({ error }) => error !== undefined);
-    if (failed?.error) failures.set(topicName, protocolErrorText(failed.error));
+    const [reason] = messages.flatMap((message) => reasonIn(message) ?? []);
+    if (reason !== undefined) failures.set(topicName, reason);
   }
   return failures;
+}
+
+/** The reason in a message that stands for an unread partition. A throttled answer does not show a missing right. */
+function reasonIn({ error, throttledMs }: Message): string | null {
+  if (error) return protocolErrorText(error);
+  return throttledMs === undefined ? null : `a quota throttles this client, by ${throttledMs} ms`;
 }
 
 function endOf(key: string, ends: Ends) {
