@@ -53,7 +53,6 @@ export function startLiveTraffic(
     pause: async () => {
       isPaused = true;
       await sending;
-      await sleep(100);
     },
     resume: () => {
       isPaused = false;
