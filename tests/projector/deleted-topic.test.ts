@@ -7,7 +7,7 @@ import { useProjector } from '../support/use-projector.ts';
 
 describe('a projector whose topic is deleted', () => {
   const options = { projectors: 0, partitions: 2 };
-  const { environment, publish, applied, find, topic, start, cli } = useProjector(options);
+  const { environment, publish, applied, find, topic, start, status } = useProjector(options);
 
   test('applies the other topics without a restart, and ends once the topic is created again', async () => {
     const lines: string[] = [];
@@ -16,12 +16,12 @@ describe('a projector whose topic is deleted', () => {
     await publish(created('tag', 'tag_before'), created('contact', 'con_before'));
     await applied();
     await environment.admin.deleteTopics({ topics: [topic('tag')] });
-    await eventually(async () => (await cli('status')).text.includes('topics are gone'));
+    await eventually(async () => (await status()).includes('topics are gone'));
     await publish(created('contact', 'con_after'));
     await eventually(async () => (await find('contact', 'con_after')) !== null);
-    const status = await cli('status');
-    expect(status.text).toMatch(new RegExp(`topics are gone.*${topic('tag')}`));
-    expect(status.text).not.toContain('no projector has run');
+    const text = await status();
+    expect(text).toMatch(new RegExp(`topics are gone.*${topic('tag')}`));
+    expect(text).not.toContain('no projector has run');
     expect(lines.filter((line) => line.includes('restarts'))).toEqual([]);
     expect(running.livenessFailure()).toBeNull();
     expect(running.fatal).toEqual([]);

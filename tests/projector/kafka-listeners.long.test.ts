@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSelfSigned } from '../../infra/certificate.ts';
 import { fatalError } from '../support/fatal-error.ts';
-import { runCli } from '../support/run-cli.ts';
+import { onceKafkaAnswers, runCli } from '../support/run-cli.ts';
 import {
   guardedUser,
   type SecureKafka,
@@ -71,7 +71,7 @@ describe('a listener with another protocol than the settings', () => {
     const refused = projector.startProcess(changes);
     const [check, status] = await Promise.all([
       runCli(environment, ['check', 'projector']),
-      runCli(environment, ['status']),
+      onceKafkaAnswers(() => runCli(environment, ['status'])),
     ]);
     for (const { text } of [check, status]) {
       expect(text).toMatch(reason);

@@ -4,9 +4,8 @@ import { type Generation, type GenerationRegistry, generationsOf } from '../../s
 import { processesOf } from '../../shared/control/processes.ts';
 import { untilEnforced } from '../support/broker-changes.ts';
 import { created } from '../support/entities.ts';
-import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
-import { runCli } from '../support/run-cli.ts';
+import { onceKafkaAnswers, runCli } from '../support/run-cli.ts';
 import { guardedUser, type SecureKafka, startGuardedKafka } from '../support/secure-kafka.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -143,13 +142,8 @@ test('a session timeout above the limit of the brokers fails the check and the s
 test('a topic that the operator may not see is not reported as gone or created', async () => {
   await grant({ tags: null });
   for (const args of [['status'], ['check'], ['topics', 'create']]) {
-    let printed = '';
-    // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
-    await eventually(async () => {
-      const { text, errors } = await cli(...args);
-      printed = `${text}${errors}`;
-      return !printed.includes('no answer for') || notYet(printed);
-    });
+    const { text, errors } = await onceKafkaAnswers(() => cli(...args));
+    const printed = `${text}${errors}`;
     expect(printed).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
     expect(printed).not.toMatch(/gone|missing|created,/);
   }
@@ -162,12 +156,7 @@ test('status names a topic without DescribeConfigs and checks the settings of th
   const others = topics.filter((topic) => topic !== tags);
   await admin.createAcls({ acl: others.map((topic) => ruleOf('topic', topic, 'DESCRIBE_CONFIGS')) });
   await projector.alterTopic('contact', { 'cleanup.policy': 'delete' });
-  let text = '';
-  // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
-  await eventually(async () => {
-    ({ text } = await cli('status'));
-    return !text.includes('no answer for') || notYet(text);
-  });
+  const { text } = await onceKafkaAnswers(() => cli('status'));
   expect(text).toContain(`${projector.topic('contact')}: is not compacted`);
   expect(text).toContain(
     `cannot read the configuration of ${tags}: the Kafka user needs DescribeConfigs on it`,

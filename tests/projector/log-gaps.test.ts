@@ -167,11 +167,8 @@ describe('a gap in the log', () => {
 
 /* The offsets of a topic that was created again mean other records, and it may have fewer partitions. */
 describe('a topic that was created again with fewer partitions', () => {
-  const { environment, topic, publish, send, applied, start, find, cli, recreateTopic } = useProjector({
-    each: true,
-    partitions: 3,
-    projectors: 0,
-  });
+  const { environment, topic, publish, send, applied, start, find, cli, status, recreateTopic } =
+    useProjector({ each: true, partitions: 3, projectors: 0 });
   const tags = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => created('tag', `tag_${from + index}`));
   const progress = () =>
@@ -261,7 +258,6 @@ describe('a topic that was created again with fewer partitions', () => {
       { topic: topic('tag') },
       { $set: { applied: { position: 2 } } },
     );
-    const status = async () => (await cli('status')).text;
     expect(await status()).toMatch(
       /\/1 \(and 1 further partition\) no longer exists, because the topic has 1 partition now/,
     );

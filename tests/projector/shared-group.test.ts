@@ -4,7 +4,7 @@ import { eventually, notYet } from '../support/eventually.ts';
 import { fatalError } from '../support/fatal-error.ts';
 import { createShareGroup, joinByConsumerProtocol } from '../support/group-heartbeats.ts';
 import { matching } from '../support/matchers.ts';
-import { runCli } from '../support/run-cli.ts';
+import { onceKafkaAnswers, runCli } from '../support/run-cli.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -185,7 +185,7 @@ describe('a generation that has followed topics', () => {
     try {
       const { TOPIC_PREFIX } = otherEnvironment.config;
       // The operator has the prefix of the next build. The status still recognizes the projectors of the served one.
-      const { text: beside } = await runWith({ TOPIC_PREFIX }, 'status');
+      const { text: beside } = await onceKafkaAnswers(() => runWith({ TOPIC_PREFIX }, 'status'));
       expect(beside).toContain('generation 1: it has applied records of');
       expect(beside).not.toContain('another client is in the consumer group');
       await projector.stop();

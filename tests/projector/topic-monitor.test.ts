@@ -48,14 +48,7 @@ describe('a topic that loses applied records', () => {
     });
   /** The findings of the status with these names. */
   const findingsNamed = async (...names: string[]) => {
-    let findings: Finding[] = [];
-    // On a slow machine a status may show nothing of Kafka: it waits for three seconds.
-    await eventually(async () => {
-      const { text } = await cli('status', '--json');
-      const status = JSON.parse(text) as { findings: Finding[] };
-      findings = status.findings;
-      return !findings.some(({ name }) => name === 'kafka') || notYet(findings);
-    });
+    const { findings } = JSON.parse(await projector.status('--json')) as { findings: Finding[] };
     return findings.filter(({ name }) => names.includes(name));
   };
 

@@ -10,7 +10,7 @@ import { type StandingLetter, standingLetters } from './dead-letters.ts';
 import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
-import { runCli } from './run-cli.ts';
+import { onceKafkaAnswers, runCli } from './run-cli.ts';
 import {
   applied,
   createTestEnvironment,
@@ -132,6 +132,11 @@ export function useProjector({
       return producer;
     },
     cli: (...args: string[]) => runCli(environment.variables, args),
+    /** The status of the read model, with the answers of Kafka. */
+    status: async (...options: string[]) => {
+      const { text } = await onceKafkaAnswers(() => runCli(environment.variables, ['status', ...options]));
+      return text;
+    },
     /** Deletes the records of the topic's first partition before an offset; -1 stands for the log's end. */
     deleteRecords: (kind: Kind, offset: number) => deleteRecords(environment, topic(kind), offset),
     /** Deletes the topic and creates it again, empty; by default with the same number of partitions. */
