@@ -120,15 +120,20 @@ async function decodeResponse(
 ): Promise<FetchData> {
   const decoder = new parts.Decoder(bytes);
   const clientSideThrottleTime = decoder.readInt32();
-  // The error code and id of a fetch session, which kafkajs does not use.
-  decoder.readBytes(6);
+  const errorCode = decoder.readInt16();
+  // The id of a fetch session, which kafkajs does not use.
+  decoder.readInt32();
   const requested = requestedOffsets(request);
   const responses = decoder.readArray(() => {
     const topicName = decoder.readString();
     return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, topicName, requested)) };
   });
-  if (clientSideThrottleTime === 0 || responses.length > 0) return { clientSideThrottleTime, responses };
-  return { clientSideThrottleTime, responses: throttledResponses(request, clientSideThrottleTime) };
+  if (responses.length > 0) return { clientSideThrottleTime, responses };
+  const messagesAt = (offset: string): Message[] => {
+    if (errorCode !== 0) return errorMessages(offset, errorCode);
+    return clientSideThrottleTime > 0 ? [{ offset, throttledMs: clientSideThrottleTime }] : [];
+  };
+  return { clientSideThrottleTime, responses: responsesOf(request, messagesAt) };
 }
 
 /**
@@ -145,9 +150,13 @@ function requestedOffsets({ topics }: FetchRequest): ReadonlyMap<string, number>
 }
 
 /**
- * If a client exceeds its quota, a broker answers only with the time to wait. Each partition gets a message for that.
+ * The response to a request whose answer has no partitions. If a client exceeds its quota, a broker answers only with
+ * the time to wait. Each partition gets the messages that say why.
  */
-const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): FetchData['responses'] =>
+const responsesOf = (
+  { topics }: FetchRequest,
+  messagesAt: (offset: string) => Message[],
+): FetchData['responses'] =>
   topics.map(({ topic, partitions }) => ({
     topicName: topic,
     partitions: partitions.map(({ partition, fetchOffset }) => ({
@@ -156,7 +165,7 @@ const throttledResponses = ({ topics }: FetchRequest, throttledMs: number): Fetc
       highWatermark: '-1',
       abortedTransactions: [],
       preferredReadReplica: -1,
-      messages: [{ offset: fetchOffset, throttledMs }],
+      messages: messagesAt(fetchOffset),
     })),
   }));
 
@@ -194,17 +203,18 @@ function decodePartition(decoder: Decoder, topic: string, requested: ReadonlyMap
   const fields = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
   // A refused topic fails the response: `requirePermission`.
   if (errorCode === topicAuthorizationFailed) return { ...fields, errorCode, messages: [] };
-  if (errorCode !== 0) return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, errorCode) };
+  if (errorCode !== 0)
+    return { ...fields, errorCode: 0, messages: errorMessages(String(fetchOffset), errorCode) };
   try {
     return { ...fields, errorCode, messages: messagesOf(splitBatches(records, fetchOffset), aborted) };
   } catch {
     // A control batch cannot be read, so it is unknown whether it ends an aborted transaction.
-    return { ...fields, errorCode: 0, messages: errorMessages(fetchOffset, corruptMessage) };
+    return { ...fields, errorCode: 0, messages: errorMessages(String(fetchOffset), corruptMessage) };
   }
 }
 
-const errorMessages = (fetchOffset: number, errorCode: number): Message[] => [
-  { offset: String(fetchOffset), error: createErrorFromCode(errorCode) },
+const errorMessages = (offset: string, errorCode: number): Message[] => [
+  { offset, error: createErrorFromCode(errorCode) },
 ];
 
 /** A frame begins with its base offset, its length without these two fields, an epoch or a checksum, and its format. */

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
 import {
   batchBytes,
+  emptyResponseBytes,
   type ExamplePartition,
   oldMessageBytes,
   responseBytes,
@@ -143,6 +144,12 @@ describe('a batch', () => {
     expect(undecodable?.messages.map(({ offset }) => offset)).toEqual(['8']);
   });
 
+  test('whose frame cannot be read does not hide the leader epoch of the batch before it', async () => {
+    const bytes = Buffer.concat([batchBytes({ ...data(5, 1), leaderEpoch: 3 }), Buffer.alloc(70)]);
+    const [batch] = await fetched(5, { bytes });
+    expect(batch && readPartitionFetch(batch)).toMatchObject({ leaderEpoch: 3, nextOffset: 7 });
+  });
+
   test('after messages of a format before Kafka 0.11 is read', async () => {
     const bytes = Buffer.concat([oldMessageBytes(3, 'a'), oldMessageBytes(4, 'b'), batchBytes(data(5, 1))]);
     expect(await delivered(3, { bytes })).toEqual({ offsets: [3, 4, 5], lastOffset: 5 });
@@ -190,6 +197,18 @@ describe('a fetch response', () => {
     const [read, broken] = await fetched(5, otherPartition, { ...partition, partition: 0 });
     expect(broken && readPartitionFetch(broken)).toMatchObject({ error, batches: [], nextOffset: 5 });
     expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
+  });
+
+  test('that has only an error delivers it for each requested partition', async () => {
+    const partitions = [0, 1].map((partition) => ({ partition, fetchOffset: '5' }));
+    const { response } = parts.fetch.protocol({ version: 11 })({ topics: [{ topic: 't', partitions }] });
+    const unknownServerError = -1;
+    const { responses } = await response.parse(await response.decode(emptyResponseBytes(unknownServerError)));
+    const batches = responses.flatMap((read) => read.partitions.map((of) => new KafkajsBatch('t', '5', of)));
+    expect(batches.map(readPartitionFetch)).toEqual([
+      expect.objectContaining({ error: 'UNKNOWN', batches: [], nextOffset: 5 }),
+      expect.objectContaining({ error: 'UNKNOWN', batches: [], nextOffset: 5 }),
+    ]);
   });
 
   test('for a partition that was not requested is an error', async () => {

@@ -6,7 +6,7 @@ import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type ProtocolError, protocolErrorText } from './protocol-errors.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
-import { leaderEpochOf, type RawBatch } from './record-batch.ts';
+import { leaderEpochOf, type RawBatch, unknownEpoch } from './record-batch.ts';
 import { closeTimedOutConnections, type ConnectionParts } from './silent-connections.ts';
 
 /** The patched version. Before an upgrade, compare the new sources of kafkajs with this file and its imports. */
@@ -32,16 +32,25 @@ type ConsumerGroup = {
   paused: () => unknown[];
   fetch: (nodeId: number) => Promise<Batch[]>;
   recoverFromFetch: (error: { type?: string }) => Promise<void>;
-  cluster: { refreshMetadata: () => Promise<void> };
+  cluster: {
+    refreshMetadata: () => Promise<void>;
+    brokerPool: { brokers: Record<number, { connectionPool: { pool: { requestQueue: RequestQueue }[] } }> };
+  };
 };
 /** The parts that the patch of a change of leader needs. */
 type LeaderChangeParts = { consumerGroup: { prototype: Pick<ConsumerGroup, 'fetch' | 'recoverFromFetch'> } };
+type RefreshedCluster = Pick<ConsumerGroup['cluster'], 'refreshMetadata'>;
 type Cluster = {
   brokerPool: { withBroker: <T>(ask: (on: { broker: Broker }) => Promise<T>) => Promise<T | null> };
   findGroupCoordinatorMetadata: (group: object) => Promise<object>;
 };
 type Broker = { findGroupCoordinator: (group: object) => Promise<object> };
-type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
+type RequestQueue = {
+  pending: unknown[];
+  /** Until when the queue keeps requests back because of a quota, by `Date.now`. */
+  throttledUntil: number;
+  scheduleCheckPendingRequests: () => void;
+};
 type FetchedBatch = Batch & { rawMessages: Message[]; fetchedOffset: string };
 
 const patched = new WeakSet<object>();
@@ -103,7 +112,7 @@ export type PartitionFetch = {
   batches: RawBatch[];
   /** The offset to fetch next. */
   nextOffset: number;
-  /** The leader epoch of the last batch, even if the patch filtered it out; -1 without an epoch. */
+  /** The leader epoch of the last batch that has one, even if the patch filtered it out; -1 without an epoch. */
   leaderEpoch: number;
   /** The end of the log, as the broker saw it. */
   endOffset: number;
@@ -127,7 +136,7 @@ export function readPartitionFetch(batch: Batch): PartitionFetch {
       'batch' in message && message.batch.lastOffset >= offset ? [message.batch] : [],
     ),
     nextOffset: last ? Math.max(offset, Number(last.offset) + 1) : offset,
-    leaderEpoch: leaderEpochOfLast(batch),
+    leaderEpoch: latestEpochIn(batch),
     endOffset: Number(batch.highWatermark),
   };
 }
@@ -145,13 +154,12 @@ function throttledMsOf(batch: Batch): number {
   return first && 'throttledMs' in first ? first.throttledMs : 0;
 }
 
-/** The leader epoch of the last fetched record batch, even if the patch filtered it out; -1 without an epoch. */
-export function leaderEpochOfLast(batch: Batch): number {
-  const last = messagesIn(batch).at(-1);
-  if (!last) return -1;
-  if ('batch' in last) return leaderEpochOf(last.batch.bytes);
-  return 'leaderEpoch' in last ? last.leaderEpoch : -1;
-}
+/** The latest leader epoch of the fetched record batches, even if the patch filtered them out; -1 without an epoch. */
+const latestEpochIn = (batch: Batch): number =>
+  messagesIn(batch).reduce((latest, message) => {
+    if ('batch' in message) return Math.max(latest, leaderEpochOf(message.batch.bytes));
+    return 'leaderEpoch' in message ? Math.max(latest, message.leaderEpoch) : latest;
+  }, unknownEpoch);
 
 /**
  * kafkajs skips a batch that has only control or aborted records, or that compaction has emptied, even if it was
@@ -190,24 +198,21 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
   };
 }
 
+/** The index of the connection on which kafkajs sends all fetches to a broker. */
+const fetchConnection = 1;
+
 /**
  * If a quota throttles the client at a broker, kafkajs delays the next request, even for hours. During this delay the
  * consumer sends no heartbeat and cannot stop. The patch therefore sends that broker no fetch before the delay is over.
  */
 function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
-  const throttledUntil = new WeakMap<ConsumerGroup, Map<number, number>>();
   const fetch = prototype.fetch;
   prototype.fetch = async function (this: ConsumerGroup, nodeId) {
-    const untilMs = throttledUntil.get(this) ?? new Map<number, number>();
-    throttledUntil.set(this, untilMs);
-    const leftMs = (untilMs.get(nodeId) ?? 0) - performance.now();
-    if (leftMs > 0) {
-      await sleep(Math.min(leftMs, this.maxWaitTime));
-      return [];
-    }
-    const batches = await fetch.call(this, nodeId);
-    untilMs.set(nodeId, performance.now() + Math.max(0, ...batches.map(throttledMsOf)));
-    return batches;
+    const connection = this.cluster.brokerPool.brokers[nodeId]?.connectionPool.pool[fetchConnection];
+    const leftMs = (connection?.requestQueue.throttledUntil ?? 0) - Date.now();
+    if (leftMs <= 0) return fetch.call(this, nodeId);
+    await sleep(Math.min(leftMs, this.maxWaitTime));
+    return [];
   };
 }
 
@@ -221,7 +226,7 @@ const leaderPauseMs = 100;
  */
 export function followLeaders({ consumerGroup: { prototype } }: LeaderChangeParts): void {
   const isOther = (type = '') => isLeaderError(type);
-  const readLeaders = async ({ cluster }: Pick<ConsumerGroup, 'cluster'>) => {
+  const readLeaders = async ({ cluster }: { cluster: RefreshedCluster }) => {
     await sleep(leaderPauseMs);
     await cluster.refreshMetadata();
   };

@@ -47,7 +47,7 @@ describe('a fetch', () => {
       assigned: () => [{ partitions: [0, 1] }, { partitions: [0] }],
       paused: () => paused,
       recoverFromFetch: async () => undefined,
-      cluster: { refreshMetadata: async () => undefined },
+      cluster: { refreshMetadata: async () => undefined, brokerPool: { brokers: {} } },
       async fetch(this: { maxWaitTime: number; maxBytesPerPartition: number }) {
         waitsMs.push(this.maxWaitTime);
         sharesBytes.add(this.maxBytesPerPartition);

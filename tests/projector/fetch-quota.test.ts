@@ -84,6 +84,29 @@ describe('a quota of Kafka below one batch', () => {
     expect(await find('tag', 'tag_large')).not.toBeNull();
   }, 120_000);
 
+  test('does not delay the end of a consumer that pauses the partition during the fetch', async () => {
+    await publishLarge();
+    await setQuota(quotaFor(3_600));
+    const kafka = createKafka(environment.config, pino({ level: 'silent' }));
+    const consumer = kafka.consumer({ groupId: environment.config.CONSUMER_GROUP, maxWaitTimeInMs: 100 });
+    await consumer.connect();
+    await consumer.subscribe({ topic: topic('tag'), fromBeginning: true });
+    let fetches = 0;
+    // The request is sent then, and its answer has not arrived. kafkajs drops the partition from the answer.
+    consumer.on(consumer.events.FETCH_START, () =>
+      setImmediate(() => consumer.pause([{ topic: topic('tag') }])),
+    );
+    consumer.on(consumer.events.FETCH, () => {
+      fetches += 1;
+      consumer.resume([{ topic: topic('tag') }]);
+    });
+    await consumer.run({ eachBatch: async () => undefined });
+    await eventually(() => fetches >= 20);
+    const stopMs = performance.now();
+    await consumer.disconnect();
+    expect(performance.now() - stopMs).toBeLessThan(3_000);
+  }, 60_000);
+
   test('is the reason in the error of a read by offset', async () => {
     await publishLarge();
     const readRecord = async () => {

@@ -50,6 +50,10 @@ export function responseBytes(...partitions: ExamplePartition[]): Buffer {
   ]);
 }
 
+/** The bytes of a Fetch response without topics, in version 11. */
+export const emptyResponseBytes = (errorCode: number): Buffer =>
+  Buffer.concat([int32(0), int16(errorCode), int32(0), int32(0)]);
+
 /** One uncompressed message in message format v1, which precedes record batches. */
 export function oldMessageBytes(offset: number, key: string): Buffer {
   const content = [int8(1), int8(0), int64(0), int32(key.length), Buffer.from(key), int32(-1)];
