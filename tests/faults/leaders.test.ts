@@ -37,7 +37,7 @@ describe('a projector whose partitions are led by two brokers', () => {
     for (const name of ['first', 'second']) mkdirSync(join(folder.path, name));
     first = await startServer([prepareBroker(join(folder.path, 'first'), firstNode)]);
   });
-  const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
+  const { environment, topic, applied, fatal, sendToAdded, find, startProcess, start } = useProjector({
     projectors: 0,
     servers: () => ({
       KAFKA_BROKERS: `127.0.0.1:${firstNode.broker}`,
@@ -50,15 +50,8 @@ describe('a projector whose partitions are led by two brokers', () => {
     await folder.remove();
   });
 
-  /**
-   * Publishes by a new producer. The shared producer does not know partitions that were added later, and drops their
-   * records.
-   */
-  const publish = async (kind: Kind, id: string, partition: number) => {
-    const producer = await connectProducer();
-    const messages = [{ ...encode(created(kind, id), 'binary'), partition }];
-    await producer.send({ topic: topic(kind), messages });
-  };
+  const publish = (kind: Kind, id: string, partition: number) =>
+    sendToAdded(kind, { ...encode(created(kind, id), 'binary'), partition });
   const isStored = async (kind: Kind, id: string) => (await find(kind, id)) !== null;
   /** Waits until the second broker has left the cluster. A request to a broker that was killed fails. */
   const untilAlone = () =>

@@ -88,6 +88,18 @@ export function useProjector({
   const send = (kind: Kind, ...messages: Message[]) =>
     environment.producer.send({ topic: topic(kind), messages });
 
+  const connectAnotherProducer = async (options?: ProducerConfig) => {
+    const producer = await connectProducer(environment, options);
+    producers.push(producer);
+    return producer;
+  };
+  const sendToAdded = async (kind: Kind, message: Message) => {
+    for (let accepted = 0; accepted === 0;) {
+      const producer = await connectAnotherProducer();
+      accepted = (await producer.send({ topic: topic(kind), messages: [message] })).length;
+    }
+  };
+
   // Jest runs hooks in the order of their definition.
   const before = each ? beforeEach : beforeAll;
   const after = each ? afterEach : afterAll;
@@ -126,11 +138,12 @@ export function useProjector({
     /** Starts a projector as a process. `applied` rejects if it ends before a test stops it. */
     startProcess,
     /** Connects another producer. With a `transactionalId`, it can open transactions. */
-    connectProducer: async (options?: ProducerConfig) => {
-      const producer = await connectProducer(environment, options);
-      producers.push(producer);
-      return producer;
-    },
+    connectProducer: connectAnotherProducer,
+    /**
+     * Sends a record to a partition that may have been added to its topic. kafkajs drops it, without an error, if the
+     * broker that a producer has asked did not know the partition yet.
+     */
+    sendToAdded,
     cli: (...args: string[]) => runCli(environment.variables, args),
     /** The status of the read model, with the answers of Kafka. */
     status: async (...options: string[]) => {
