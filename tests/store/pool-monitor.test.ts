@@ -39,6 +39,7 @@ const opened = useOpened(
     const logger = pino({ base: null }, { write: onWarning });
     const nowMs = () => performance.now() + skippedMs;
     let freshClients = 0;
+    let refusedReads = 0;
     const createFresh = () => {
       freshClients += 1;
       return createMongo(url, 'test-check', { poolSizeMax: 1 });
@@ -50,8 +51,16 @@ const opened = useOpened(
     /** Refuses commands on the connections that are open now; with `isOnNew`, on later connections as well. */
     const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
       const { connections } = proxy.state;
-      proxy.state.answer = ({ name, connection }) =>
-        name.startsWith('find') && (isOnNew || connection <= connections) ? refusal : null;
+      proxy.state.answer = ({ name, connection }) => {
+        if (!name.startsWith('find') || (!isOnNew && connection > connections)) return null;
+        if (refusal !== null) refusedReads += 1;
+        return refusal;
+      };
+    };
+    /** Resolves when the proxy has refused this number of additional reads. */
+    const untilRefused = async (additional: number) => {
+      const wanted = refusedReads + additional;
+      await eventually(() => refusedReads >= wanted);
     };
     /** Resolves when the monitor has used this number of additional fresh clients. */
     const untilFreshClients = async (additional: number) => {
@@ -71,6 +80,7 @@ const opened = useOpened(
       monitor,
       read,
       refuse,
+      untilRefused,
       untilFreshClients,
       skip,
       warnings,
@@ -123,8 +133,11 @@ test('the monitor opens no fresh connections to an overloaded MongoDB', async ()
   opened.refuse({ code: 462, errorLabels: ['SystemOverloadedError'] });
   await expect(opened.read()).rejects.toMatchObject({ code: 462 });
   const countBefore = opened.freshClientCount();
-  opened.skip(200_000);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  // when the monitor has checked the pool again, each time after the interval of fresh connections
+  for (let round = 0; round < 3; round += 1) {
+    opened.skip(200_000);
+    await opened.untilRefused(4);
+  }
   // One check may have been in progress when MongoDB refused the read.
   expect(opened.freshClientCount() - countBefore).toBeLessThanOrEqual(1);
   expect(opened.monitor.failure()).toBeNull();
