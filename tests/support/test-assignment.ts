@@ -102,7 +102,7 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     fetchedRecords += records;
   };
   const deliverMessages = (messages: object[], { from, to, isStale = false }: Omit<Fetched, 'offsets'>) => {
-    const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}`, lastOffset: () => `${to}` };
+    const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}` };
     const batch = { ...fetched, highWatermark: `${to + 1}`, rawMessages: messages, messages };
     const payload = {
       batch,
@@ -114,12 +114,14 @@ export function createTestAssignment(apply: Apply = async () => nothing) {
     };
     handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
-  /** Delivers one batch for each record. */
+  /** Delivers one batch for each record, then the marker that stands for batches without records, up to `to`. */
   const deliver = ({ offsets, leaderEpoch = 0, ...fetch }: Fetched) => {
-    const messages = offsets.map((offset) => ({
+    const messages: object[] = offsets.map((offset) => ({
       offset: `${offset}`,
       batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }], leaderEpoch }),
     }));
+    if (!offsets.includes(fetch.to))
+      messages.push({ offset: `${fetch.to}`, isControlRecord: true, key: null, leaderEpoch });
     deliverMessages(messages, fetch);
   };
   return {
