@@ -1,9 +1,11 @@
+import { readSavedPositions } from '../../services/projector/progress/progress.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import { standingLetters } from '../support/dead-letters.ts';
 import type { Event } from '../support/events.ts';
+import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { type Logged, readLog } from './read-log.ts';
 
@@ -12,7 +14,8 @@ export type Compared = { records: number; deadLetters: number; documents: number
 
 /**
  * Compares MongoDB with the log once projectors have applied the log. Expects that each document equals the fold, that
- * exactly the refused records are dead letters, and that the log contains every acknowledged event.
+ * exactly the refused records are dead letters, that the log contains every acknowledged event, and that no position is
+ * beyond its log.
  */
 export async function expectConverged(
   environment: TestEnvironment,
@@ -29,9 +32,17 @@ export async function expectConverged(
   const refusedIds = new Set(refused.map(deadLetterId));
   const surplus = [...letterIds].filter((id) => !refusedIds.has(id));
   expect({ seed, missing, lost, surplus }).toEqual({ seed, missing: [], lost: [], surplus: [] });
+  expect({ seed, beyond: await positionsBeyondLog(environment) }).toEqual({ seed, beyond: [] });
   const documents = await readDocuments(environment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
   return { records: log.length, deadLetters: letterIds.size, documents: Object.keys(documents).length };
+}
+
+/** A partition there would skip its next record. The documents hide that if a later record replaces the skipped one. */
+async function positionsBeyondLog({ control, admin, topics }: TestEnvironment): Promise<string[]> {
+  const positions = await readSavedPositions(control, 1);
+  const ends = await logEnds(admin, topics);
+  return [...positions].filter(([key, position]) => position > (ends.get(key) ?? 0)).map(([key]) => key);
 }
 
 async function readDeadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {

@@ -26,7 +26,8 @@ const roundsPerKill = 25;
 export function useBrokerFaults() {
   const cluster = useKafkaCluster();
   const projector = useProjector({
-    partitions: 2,
+    // More partitions than brokers, so a broker leads several partitions of a topic, and one fetch reads them.
+    partitions: 6,
     each: true,
     projectors: 0,
     servers: () => ({ KAFKA_BROKERS: cluster.brokers, MONGODB_URL: process.env.MONGODB_URL ?? '' }),
