@@ -73,7 +73,8 @@ describe('a listener with another protocol than the settings', () => {
       runCli(environment, ['check', 'projector']),
       onceKafkaAnswers(() => runCli(environment, ['status'])),
     ]);
-    for (const { text } of [check, status]) {
+    for (const { text, errors } of [check, status]) {
+      expect(errors).toBe('');
       expect(text).toMatch(reason);
       expect(text).toMatch(/KAFKA_SSL/);
       expect(text).toMatch(/KAFKA_SASL_MECHANISM/);
