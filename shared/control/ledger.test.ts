@@ -136,10 +136,12 @@ test('a record leaves the span once no generation lacks it, and may come again',
 
 test('a redrive that fails opens no record that another operator has closed', () => {
   const span = spanWith(reject(7));
-  rejectRecords(span, [reject(7), reject(8)], { generation: 1, now: at(1), onlyIfLacking: true });
-  rejectRecords(span, [reject(7)], { generation: 2, now: at(1), onlyIfLacking: true });
+  rejectRecords(span, [reject(7), reject(8)], { generation: 1, now: at(1), onlyIfLacking: [1] });
+  rejectRecords(span, [reject(7)], { generation: 2, now: at(1), onlyIfLacking: [2] });
   expect(fates(span)).toEqual([[7, 0, [1]]]);
   expect([...span.records.values()]).toMatchObject([{ count: 2, lastAt: at(1) }]);
+  rejectRecords(span, [reject(7), reject(8)], { generation: 3, now: at(2), onlyIfLacking: [1, 2] });
+  expect(fates(span)).toEqual([[7, 0, [1, 3]]]);
 });
 
 test('a promotion keeps a record open for the new generation unless that one reads it; a lost one stays lost', () => {

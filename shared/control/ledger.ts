@@ -209,17 +209,17 @@ type RejectOptions = {
   generation: number;
   now: Date;
   /**
-   * Ignores records that the generation does not lack: a failed redrive must not open a record that another client has
-   * closed in the meantime.
+   * Ignores records that none of these generations lacks: a failed redrive must not open a record that another client
+   * has closed in the meantime.
    */
-  onlyIfLacking?: boolean;
+  onlyIfLacking?: number[];
 };
 
 /** Adds rejected records for a generation. A purged record stays purged; a known record only raises its count. */
 export function rejectRecords(
   span: OpenSpan,
   rejects: Reject[],
-  { generation, now, onlyIfLacking = false }: RejectOptions,
+  { generation, now, onlyIfLacking }: RejectOptions,
 ): void {
   const { topic, partition, records } = span;
   const details = new Set([...records.values()].map(detailKey));
@@ -227,7 +227,8 @@ export function rejectRecords(
     const key = recordKeyOf({ offset, timestampMs });
     const known = records.get(key);
     if (known?.purged) continue;
-    if (onlyIfLacking && !known?.generations.includes(generation)) continue;
+    const isLacking = (number: number) => known?.generations.includes(number) ?? false;
+    if (onlyIfLacking && !onlyIfLacking.some(isLacking)) continue;
     const isKept = details.has(detailKey(rejection)) || details.size < detailsMax;
     if (isKept) details.add(detailKey(rejection));
     const { reason } = rejection;

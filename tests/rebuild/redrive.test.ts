@@ -71,16 +71,6 @@ describe('dead letters that are redriven on several generations', () => {
     expect(await generationsLacking(id)).toEqual([1]);
   });
 
-  test('stay open if a generation that does not list them refuses them', async () => {
-    await rebuild.storeGenerations(activeAndReady());
-    const known = { orgId: 'org_2', version: 1, revision: 1, position: null, state: {} };
-    await collectionOf<StoredDocument>(rebuild.databaseOf(2), 'tag').insertOne({ _id: 'tag_41', ...known });
-    await readPast(2);
-    const id = await rejectedOn('tag_41', [1]);
-    expect(await redrive(id)).toMatchObject({ applied: 0, refused: 1 });
-    expect(await generationsLacking(id)).toEqual([1]);
-  });
-
   /** Stores a tag of an organization in the documents of a generation. */
   const storeTag = (number: number, id: string, orgId: string) =>
     collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({
@@ -96,6 +86,27 @@ describe('dead letters that are redriven on several generations', () => {
     const deletion = { kind: 'tag', id, orgId: 'org_1', version: 2, op: 'deleted', time: present } as const;
     return storeRejected(rebuild, deletion, generations);
   };
+
+  test('are listed for a generation that refuses them, with its reason, although only another one lacked them', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    await storeTag(2, 'tag_41', 'org_2');
+    await readPast(2);
+    const id = await rejectedOn('tag_41', [1]);
+    expect(await redrive(id)).toMatchObject({ applied: 0, refused: 1 });
+    expect(await isIn(1, 'tag_41')).toBe(true);
+    const letters = await standingLetters(rebuild.control);
+    expect(letters).toMatchObject([{ _id: id, generations: [2], reason: 'wrong_organization', count: 2 }]);
+  });
+
+  test('of a deletion are listed for a generation that refuses it, although only another one lacked it', async () => {
+    await rebuild.storeGenerations(activeAndReady());
+    await storeTag(1, 'tag_47', 'org_1');
+    await storeTag(2, 'tag_47', 'org_2');
+    await readPast(2);
+    const letter = await rejectedDeletion('tag_47', [1]);
+    expect(await redrive(letter)).toMatchObject({ applied: 0, refused: 1 });
+    expect(await generationsLacking(letter)).toEqual([2]);
+  });
 
   test('of a deletion stay open for the generation that refuses it, also after a sweep of another generation', async () => {
     await rebuild.storeGenerations(activeAndReady());

@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { type LedgerRecord, rejectRecords, spanIdOf } from '../../../shared/control/ledger.ts';
 import { changeSpans, closeDeadLetters } from '../../../shared/control/ledger-store.ts';
+import { livingGenerations } from '../../../shared/control/registry.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
@@ -35,9 +36,9 @@ type Redriven = {
  * because Kafka had lost it (Invariant 17). A build that is not past the record still reads it in its place in the log.
  * A redrive commits no offset and may run beside any number of projectors: Invariant 13 in docs/internals/retention.md.
  *
- * Closes a dead letter once all these generations have the effect, and keeps the others with a higher count. A crash
- * before that keeps all of them open. Returns the worst result of each dead letter by its id, without those that no
- * target lacks. A dry run changes nothing, and returns the likely results.
+ * Closes a dead letter for each of these generations that has the effect, and opens it for each that rejects it. A
+ * crash before that keeps all of them open. Returns the worst result of each dead letter by its id, without those that
+ * no target lacks. A dry run changes nothing, and returns the likely results.
  */
 export async function redrive(
   targets: RedriveDeps[],
@@ -145,41 +146,52 @@ async function applyDeadLetters(redriven: Redriven, kind: Kind, readable: ReadDe
 }
 
 /**
- * Closes the dead letters whose records every generation has applied, stores the new rejections of the others, and
- * erases the dead letters of deleted entities. Throws if an operator has dropped a generation since the redrive began.
+ * Stores the new rejections, closes the dead letters for each generation that has applied them, and erases the dead
+ * letters of deleted entities. A crash before the closes leaves the dead letters open for more generations, not fewer.
  */
 async function settle(redriven: Redriven[], readable: ReadDeadLetter[]): Promise<void> {
   const [first] = redriven;
   if (!first) return;
   const { control } = first.target;
-  const registry = await readRegistry(control);
-  if (registry) redriven.forEach(({ target }) => generationOf(registry, target.generation));
+  for (const onTarget of redriven) await storeRejections(onTarget, readable);
+  await requireLiving(control, redriven);
   for (const onTarget of redriven) {
-    const { target, rejections } = onTarget;
-    const listed = readable.filter((letter) => isListed(target, letter));
-    // Nothing but the open dead letter names the record for a generation that refuses it without being listed.
-    const stays = (letter: ReadDeadLetter) =>
-      isRefused(onTarget, letter) ||
-      redriven.some((other) => !isListed(other.target, letter) && isRefused(other, letter));
-    const closedIds = listed.filter((letter) => !stays(letter)).map(({ id }) => id);
-    await rejectAgain(target, listed, rejections);
+    const { target } = onTarget;
+    const closed = readable.filter((letter) => isListed(target, letter) && !isRefused(onTarget, letter));
+    const closedIds = closed.map(({ id }) => id);
     await closeDeadLetters(control, closedIds, target.generation);
   }
   // After all dead letters are closed, because a deletion also covers its own dead letter.
   for (const { target, erasures } of redriven) await eraseDeadLetters(target, erasures);
 }
 
-/** The rejected records stay in the ledger with the latest reason, unless another operator has closed them. */
-async function rejectAgain(
-  { control, generation, now }: RedriveDeps,
-  readable: ReadDeadLetter[],
-  rejections: Map<string, Rejection>,
-): Promise<void> {
+/**
+ * Opens the rejected records for the generation, with the latest reason. A record that another operator has closed
+ * meanwhile stays closed.
+ */
+async function storeRejections({ target, rejections }: Redriven, readable: ReadDeadLetter[]): Promise<void> {
+  const { control, generation, now } = target;
   const rejected = readable.filter(({ id }) => rejections.has(id));
   const bySpan = Map.groupBy(rejected, ({ entry }) => spanIdOf(entry));
   await changeSpans(control, bySpan.keys(), (span) => {
-    const letters = bySpan.get(span._id) ?? [];
-    const rejects = letters.map(({ id, entry }) => ({ ...entry, ...rejections.get(id) }));
-    rejectRecords(span, rejects, { generation, now: now(), onlyIfLacking: true });
+    for (const letter of bySpan.get(span._id) ?? []) {
+      const { id, entry } = letter;
+      const onlyIfLacking = isListed(target, letter) ? [generation] : entry.generations;
+      const reject = { ...entry, ...rejections.get(id) };
+      rejectRecords(span, [reject], { generation, now: now(), onlyIfLacking });
+    }
   });
+}
+
+/** Throws if an operator has dropped a generation since the redrive began. */
+async function requireLiving(control: Db, redriven: Redriven[]): Promise<void> {
+  const registry = await readRegistry(control);
+  if (!registry) return;
+  const living = new Set(livingGenerations(registry).map(({ number }) => number));
+  for (const { target, rejections } of redriven) {
+    // The drop may have closed its dead letters before `storeRejections` opened them.
+    const isLiving = living.has(target.generation);
+    if (!isLiving) await closeDeadLetters(control, [...rejections.keys()], target.generation);
+  }
+  redriven.forEach(({ target }) => generationOf(registry, target.generation));
 }
