@@ -68,7 +68,8 @@ describe('the beginning of status and of the console shows the cause and the fix
     // A fetch may be in progress, and a broker may answer it at any moment. The answer has at most 4 MiB, and so it
     // cannot carry all these records: the projector always lacks some of them.
     const value = 'x'.repeat(900_000);
-    for (let count = 0; count < 6; count += 1) await faults.send('tag', { key: 'tag_0', value, partition: 0 });
+    for (let count = 0; count < 6; count += 1)
+      await faults.send('tag', { key: 'tag_0', value, partition: 0 });
     const logEnd = -1;
     await faults.deleteRecords('tag', logEnd);
     projector.child.kill('SIGCONT');
