@@ -48,8 +48,9 @@ export async function fetchBatches(
   const unreadable = `${partitionKey(place)} cannot be read at offset ${offset}`;
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadata();
-  const [nodeId = String(noLeader)] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-  if (nodeId === String(noLeader)) throw new kafkajs.KafkaJSError(`${unreadable}: it has no leader`);
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === undefined || nodeId === String(noLeader))
+    throw new kafkajs.KafkaJSError(`${unreadable}: it has no leader`);
   const broker = (await cluster.findBroker({ nodeId })) as { fetch: Fetch };
   const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };

@@ -36,9 +36,10 @@ type Redriven = {
  * because Kafka had lost it (Invariant 17). A build that is not past the record still reads it in its place in the log.
  * A redrive commits no offset and may run beside any number of projectors: Invariant 13 in docs/internals/retention.md.
  *
- * Closes a dead letter for each of these generations that has the effect, and opens it for each that rejects it. A
- * crash before that keeps all of them open. Returns the worst result of each dead letter by its id, without those that
- * no target lacks. A dry run changes nothing, and returns the likely results.
+ * Opens a dead letter for each of these generations that rejects the record, and then closes it for each that has
+ * applied the record. A crash before the closes leaves all dead letters open. Returns the worst result of each dead
+ * letter by its id; a dead letter that no target lacks has no result. A dry run changes nothing, and returns the likely
+ * results.
  */
 export async function redrive(
   targets: RedriveDeps[],
